@@ -1,0 +1,36 @@
+package store
+
+import (
+	"errors"
+
+	"modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
+)
+
+// Errors that callers tell apart with errors.Is.
+var (
+	// ErrNotFound: no such row.
+	ErrNotFound = errors.New("not found in the record")
+	// ErrTurnEnded: the fence. The turn is not running any more, so nothing may be added to it.
+	ErrTurnEnded = errors.New("the turn has ended")
+	// ErrReadOnlySession: the session belongs to another channel or was deleted.
+	ErrReadOnlySession = errors.New("the session takes no messages from here")
+	// ErrSchemaTooNew: the file was written by a newer build.
+	ErrSchemaTooNew = errors.New("the record was written by a newer picobot: install that version or a later one")
+	// ErrUnavailable: the record could not be written, also after the configured retries.
+	ErrUnavailable = errors.New("the record cannot be written")
+)
+
+// transient reports whether err comes from SQLite itself (locked, disk full,
+// I/O) and not from a rule of ours or of the schema: only then can another try help.
+func transient(err error) bool {
+	se, ok := errors.AsType[*sqlite.Error](err)
+	if !ok {
+		return false
+	}
+	switch se.Code() & 0xff {
+	case sqlite3.SQLITE_CONSTRAINT, sqlite3.SQLITE_MISMATCH, sqlite3.SQLITE_ERROR, sqlite3.SQLITE_MISUSE, sqlite3.SQLITE_RANGE:
+		return false
+	}
+	return true
+}

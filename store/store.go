@@ -1,0 +1,143 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/url"
+	"os"
+	"path/filepath"
+	"runtime"
+	"time"
+
+	_ "modernc.org/sqlite" // registers the driver "sqlite"
+
+	"picobot/internal/id"
+)
+
+// Options configure a Store.
+type Options struct {
+	Path        string           // the database file; its directory must exist
+	Now         func() time.Time // the clock of every *_at column
+	RetryDelays []time.Duration  // waits between tries of a write that failed; empty = one try
+	OnChange    func(sessionID string)
+	Logger      *slog.Logger
+}
+
+// Store is an open record. It is safe for concurrent use.
+type Store struct {
+	write    *sql.DB // one connection: SQLite has one writer
+	read     *sql.DB // several connections, query_only
+	now      func() time.Time
+	ids      *id.Maker
+	delays   []time.Duration
+	onChange func(string)
+	log      *slog.Logger
+}
+
+// busyTimeout is how long SQLite waits for another process's lock before a
+// statement fails; the retry delays come on top.
+const busyTimeout = time.Second
+
+// Open opens the record, makes it if there is none, and brings it to the newest
+// schema. A file with a newer schema than this build knows is refused with
+// ErrSchemaTooNew.
+func Open(ctx context.Context, o Options) (*Store, error) {
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	if o.OnChange == nil {
+		o.OnChange = func(string) {}
+	}
+	// Created by us first, so that SQLite keeps its mode for the -wal and -shm files too.
+	f, err := os.OpenFile(o.Path, os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("open record: %w", err)
+	}
+	if err := f.Close(); err != nil {
+		return nil, fmt.Errorf("open record: %w", err)
+	}
+	if err := migrate(ctx, o); err != nil {
+		return nil, err
+	}
+	write, err := open(o.Path, "immediate", "synchronous(FULL)", "foreign_keys(ON)")
+	if err != nil {
+		return nil, err
+	}
+	write.SetMaxOpenConns(1)
+	read, err := open(o.Path, "deferred", "query_only(ON)")
+	if err != nil {
+		return nil, errors.Join(err, write.Close())
+	}
+	read.SetMaxOpenConns(max(4, runtime.NumCPU()))
+	read.SetMaxIdleConns(max(4, runtime.NumCPU()))
+	s := &Store{
+		write: write, read: read, now: o.Now, ids: id.NewMaker(o.Now),
+		delays: o.RetryDelays, onChange: o.OnChange, log: o.Logger,
+	}
+	if err := s.Ping(ctx); err != nil {
+		return nil, errors.Join(fmt.Errorf("open record %s: %w", filepath.Base(o.Path), err), s.Close())
+	}
+	return s, nil
+}
+
+// open opens a pool. Pragmas go into the DSN in modernc's spelling: others are
+// ignored without a word.
+func open(path, txlock string, pragmas ...string) (*sql.DB, error) {
+	q := url.Values{"_txlock": {txlock}}
+	q.Add("_pragma", fmt.Sprintf("busy_timeout(%d)", busyTimeout.Milliseconds()))
+	q.Add("_pragma", "journal_mode(WAL)")
+	for _, p := range pragmas {
+		q.Add("_pragma", p)
+	}
+	u := url.URL{Scheme: "file", Opaque: (&url.URL{Path: path}).EscapedPath(), RawQuery: q.Encode()}
+	db, err := sql.Open("sqlite", u.String())
+	if err != nil {
+		return nil, fmt.Errorf("open record: %w", err)
+	}
+	return db, nil
+}
+
+// Close closes the record after folding the write-ahead log into the file.
+func (s *Store) Close() error {
+	_, ckpt := s.write.Exec(`PRAGMA wal_checkpoint(TRUNCATE)`)
+	return errors.Join(ckpt, s.read.Close(), s.write.Close())
+}
+
+// Ping reports whether the record can be read and written.
+func (s *Store) Ping(ctx context.Context) error {
+	var n int
+	if err := s.read.QueryRowContext(ctx, `SELECT count(*) FROM sqlite_master`).Scan(&n); err != nil {
+		return fmt.Errorf("read record: %w", err)
+	}
+	tx, err := s.write.BeginTx(ctx, nil) // IMMEDIATE: takes the write lock
+	if err != nil {
+		return fmt.Errorf("lock record for writing: %w", err)
+	}
+	return tx.Rollback()
+}
+
+// DataVersion returns a number that changes when another process has committed
+// to the record. Calls must come from one goroutine at a time on one Watcher.
+type DataVersion struct{ conn *sql.Conn }
+
+// WatchDataVersion reserves a connection for following commits of other processes.
+func (s *Store) WatchDataVersion(ctx context.Context) (*DataVersion, error) {
+	c, err := s.read.Conn(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("watch record: %w", err)
+	}
+	return &DataVersion{conn: c}, nil
+}
+
+// Current returns the present version (SQLite's PRAGMA data_version).
+func (d *DataVersion) Current(ctx context.Context) (int64, error) {
+	var v int64
+	err := d.conn.QueryRowContext(ctx, `PRAGMA data_version`).Scan(&v)
+	return v, err
+}
+
+// Close gives the connection back.
+func (d *DataVersion) Close() error { return d.conn.Close() }

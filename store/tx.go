@@ -1,0 +1,144 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// tx is a write transaction: the moment it happens at and the sessions it
+// touches, whose readers are woken after the commit.
+type tx struct {
+	*sql.Tx
+	ctx     context.Context
+	s       *Store
+	at      int64 // ms
+	touched map[string]struct{}
+}
+
+func (t *tx) touch(sessionID string) { t.touched[sessionID] = struct{}{} }
+
+func (t *tx) exec(query string, args ...any) (int64, error) {
+	r, err := t.ExecContext(t.ctx, query, args...)
+	if err != nil {
+		return 0, err
+	}
+	return r.RowsAffected()
+}
+
+func (t *tx) row(query string, args ...any) *sql.Row { return t.QueryRowContext(t.ctx, query, args...) }
+
+// update runs fn in one write transaction. Failures of SQLite itself are tried
+// again after the configured delays and end as ErrUnavailable; errors of fn that
+// are rules of ours come back as they are. fn may run several times.
+func (s *Store) update(ctx context.Context, fn func(*tx) error) error {
+	for try := 0; ; try++ {
+		err := s.updateOnce(ctx, fn)
+		if err == nil || ctx.Err() != nil || !transient(err) {
+			return err
+		}
+		if try >= len(s.delays) {
+			return fmt.Errorf("%w: %w", ErrUnavailable, err)
+		}
+		s.log.Warn("write to the record failed, trying again", "error", err, "in", s.delays[try])
+		if err := sleep(ctx, s.delays[try]); err != nil {
+			return err
+		}
+	}
+}
+
+func (s *Store) updateOnce(ctx context.Context, fn func(*tx) error) (err error) {
+	sqlTx, err := s.write.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	t := &tx{Tx: sqlTx, ctx: ctx, s: s, at: s.now().UnixMilli(), touched: map[string]struct{}{}}
+	defer func() {
+		if err != nil {
+			if rb := sqlTx.Rollback(); rb != nil && !errors.Is(rb, sql.ErrTxDone) {
+				err = errors.Join(err, rb)
+			}
+			return
+		}
+		for id := range t.touched {
+			s.onChange(id)
+		}
+	}()
+	if err := fn(t); err != nil {
+		return err
+	}
+	return sqlTx.Commit()
+}
+
+// view runs fn on one snapshot of the record.
+func (s *Store) view(ctx context.Context, fn func(q querier) error) error {
+	sqlTx, err := s.read.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
+	if err != nil {
+		return fmt.Errorf("read record: %w", err)
+	}
+	defer sqlTx.Rollback() //nolint:errcheck // nothing to lose: the transaction only reads
+	return fn(snapshot{sqlTx, ctx})
+}
+
+// querier is what reading functions need; both kinds of transaction have it.
+type querier interface {
+	row(query string, args ...any) *sql.Row
+	rows(query string, args ...any) (*sql.Rows, error)
+}
+
+type snapshot struct {
+	*sql.Tx
+	ctx context.Context
+}
+
+func (v snapshot) row(query string, args ...any) *sql.Row {
+	return v.QueryRowContext(v.ctx, query, args...)
+}
+
+func (v snapshot) rows(query string, args ...any) (*sql.Rows, error) {
+	return v.QueryContext(v.ctx, query, args...)
+}
+
+func (t *tx) rows(query string, args ...any) (*sql.Rows, error) {
+	return t.QueryContext(t.ctx, query, args...)
+}
+
+// collect scans every row with scan and closes rows.
+func collect[T any](rows *sql.Rows, err error, scan func(scanner) (T, error)) ([]T, error) {
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close() //nolint:errcheck // rows.Err tells what matters
+	var out []T
+	for rows.Next() {
+		v, err := scan(rows)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, v)
+	}
+	return out, rows.Err()
+}
+
+type scanner interface{ Scan(dest ...any) error }
+
+// found turns "no rows" into ErrNotFound.
+func found(err error) error {
+	if errors.Is(err, sql.ErrNoRows) {
+		return ErrNotFound
+	}
+	return err
+}
+
+func sleep(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-t.C:
+		return nil
+	}
+}
