@@ -1,0 +1,139 @@
+package flow
+
+import (
+	"go.temporal.io/sdk/temporal"
+
+	"picobot/internal/chat"
+)
+
+// SessionWorkflowID is the id of the workflow that runs a session's turns.
+func SessionWorkflowID(sessionID string) string { return "session/" + sessionID }
+
+// Names of workflows and signals.
+const (
+	SessionWorkflow = "Session"
+
+	SignalNudge  = "nudge"  // look at the record: something may be waiting. No payload
+	SignalCancel = "cancel" // the turn named in the payload is to stop
+)
+
+// Search attributes of PicoBot's workflows (Keyword).
+var (
+	AttributeSession = temporal.NewSearchAttributeKeyKeyword("PicobotSession")
+	AttributeChannel = temporal.NewSearchAttributeKeyKeyword("PicobotChannel")
+	AttributeJob     = temporal.NewSearchAttributeKeyKeyword("PicobotJob")
+)
+
+// Queues names the task queues of one installation: each kind of work has its
+// own, so that slow tools starve neither models nor deliveries.
+type Queues struct{ Base string }
+
+// Workflows is the queue of workflow tasks and of the record's own activities.
+func (q Queues) Workflows() string { return q.Base }
+
+// Models is the queue of model calls.
+func (q Queues) Models() string { return q.Base + "-models" }
+
+// Tools is the queue of tool runs.
+func (q Queues) Tools() string { return q.Base + "-tools" }
+
+// Deliveries is the queue of outbound messages.
+func (q Queues) Deliveries() string { return q.Base + "-deliveries" }
+
+// Names of activities.
+const (
+	BeginTurn     = "BeginTurn"
+	CallModel     = "CallModel"
+	RunTool       = "RunTool"
+	FinishTurn    = "FinishTurn"
+	RequestCancel = "RequestCancel"
+	Deliver       = "Deliver"
+)
+
+// SessionInput is all the state a session workflow has.
+type SessionInput struct {
+	SessionID string `json:"session_id"`
+	Queues    Queues `json:"queues"`
+	// MaxSteps ends a run with continue-as-new after that many model steps; 0 = only
+	// when the server suggests it. For tests.
+	MaxSteps int `json:"max_steps,omitempty"`
+}
+
+// Begun is where a turn stands, as BeginTurn found it. An empty TurnID means that
+// nothing waits.
+type Begun struct {
+	TurnID      string `json:"turn_id,omitempty"`
+	Step        int    `json:"step,omitempty"`
+	Calls       []Call `json:"calls,omitempty"`  // open calls of Step; none = call the model
+	Models      int    `json:"models,omitempty"` // how many models the agent has: the first and its fallbacks
+	MaxParallel int    `json:"max_parallel,omitempty"`
+	Poisoned    bool   `json:"poisoned,omitempty"`  // begun too often without progress
+	Cancelled   bool   `json:"cancelled,omitempty"` // a cancel was asked for while nobody ran it
+}
+
+// Call is an open tool call.
+type Call struct {
+	Position int    `json:"pos"`
+	Name     string `json:"name"`
+	Summary  string `json:"summary,omitempty"` // for people reading the Temporal UI
+}
+
+// ModelInput names a model call.
+type ModelInput struct {
+	TurnID string `json:"turn_id"`
+	Step   int    `json:"step"`
+	Model  int    `json:"model,omitempty"` // 0 = the agent's model, n = its n-th fallback
+}
+
+// ModelResult says what the model wants: Calls, or nothing more (the turn has ended).
+type ModelResult struct {
+	Calls    []Call   `json:"calls,omitempty"`
+	Outbound []string `json:"outbound,omitempty"` // outbox rows to deliver
+}
+
+// ToolInput names a tool call.
+type ToolInput struct {
+	TurnID   string `json:"turn_id"`
+	Step     int    `json:"step"`
+	Position int    `json:"pos"`
+}
+
+// ToolResult says how a call ended; its result is in the record.
+type ToolResult struct {
+	Status chat.ToolStatus `json:"status"`
+}
+
+// FinishInput ends a turn that did not end with an answer.
+type FinishInput struct {
+	TurnID  string          `json:"turn_id"`
+	Status  chat.TurnStatus `json:"status"`
+	Failure Failure         `json:"failure,omitzero"`
+}
+
+// Failure says what went wrong, without contents.
+type Failure struct {
+	Code     string `json:"code"` // an llm.Kind, or one of the codes below
+	Model    string `json:"model,omitempty"`
+	Provider string `json:"provider,omitempty"`
+	Status   int    `json:"status,omitempty"`
+}
+
+// Codes of failures that are not a model's.
+const (
+	CodePoisoned = "poisoned" // begun too often without progress
+	CodeInternal = "internal"
+)
+
+// FinishResult lists what is to be delivered.
+type FinishResult struct {
+	Outbound []string `json:"outbound,omitempty"`
+}
+
+// Types of application errors that activities return.
+const (
+	ErrTypeModel     = "ModelError"     // details: Failure
+	ErrTypeCancelled = "TurnCancelled"  // a cancel was asked for
+	ErrTypeEnded     = "TurnEnded"      // the fence: somebody else ended the turn
+	ErrTypeShutdown  = "WorkerShutdown" // the worker stops; try again elsewhere
+	ErrTypeDelivery  = "DeliveryError"  // the channel refused for good
+)

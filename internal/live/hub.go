@@ -1,0 +1,128 @@
+package live
+
+import (
+	"sync"
+
+	"picobot/internal/llm"
+)
+
+// Progress is one thing worth showing while a turn runs: a piece of a streamed
+// answer or a tool that starts.
+type Progress struct {
+	TurnID  string
+	Step    int
+	Attempt int // model calls only
+	Kind    llm.DeltaKind
+	Text    string
+	Tool    *ToolStart // set instead of Kind and Text
+}
+
+// ToolStart says that a tool call begins to run.
+type ToolStart struct {
+	Position int
+	CallID   string
+	Name     string
+	Summary  string
+}
+
+// Hub knows who watches which session. Safe for concurrent use.
+type Hub struct {
+	mu       sync.Mutex
+	watchers map[string]map[*Watcher]struct{}
+}
+
+// NewHub returns a hub nobody watches.
+func NewHub() *Hub { return &Hub{watchers: map[string]map[*Watcher]struct{}{}} }
+
+// maxPending bounds what a watcher that does not take is kept for, in pieces.
+const maxPending = 1024
+
+// Watcher receives the news of one session. C is signalled when there is
+// something to Take or to read from the record; signals merge.
+type Watcher struct {
+	C       <-chan struct{}
+	c       chan struct{}
+	hub     *Hub
+	session string
+	pending []Progress
+}
+
+// Watch starts watching a session. The caller must Close the watcher.
+func (h *Hub) Watch(sessionID string) *Watcher {
+	c := make(chan struct{}, 1)
+	w := &Watcher{C: c, c: c, hub: h, session: sessionID}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.watchers[sessionID] == nil {
+		h.watchers[sessionID] = map[*Watcher]struct{}{}
+	}
+	h.watchers[sessionID][w] = struct{}{}
+	return w
+}
+
+// Close stops watching. It may be called more than once.
+func (w *Watcher) Close() {
+	w.hub.mu.Lock()
+	defer w.hub.mu.Unlock()
+	delete(w.hub.watchers[w.session], w)
+	if len(w.hub.watchers[w.session]) == 0 {
+		delete(w.hub.watchers, w.session)
+	}
+}
+
+// Take returns the progress that has come since the last Take, oldest first.
+func (w *Watcher) Take() []Progress {
+	w.hub.mu.Lock()
+	defer w.hub.mu.Unlock()
+	out := w.pending
+	w.pending = nil
+	return out
+}
+
+func (w *Watcher) wake() {
+	select {
+	case w.c <- struct{}{}:
+	default: // a signal is waiting already
+	}
+}
+
+// Wake tells the watchers of a session that its record has changed.
+func (h *Hub) Wake(sessionID string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for w := range h.watchers[sessionID] {
+		w.wake()
+	}
+}
+
+// WakeAll tells every watcher to look at the record: someone else changed it.
+func (h *Hub) WakeAll() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, ws := range h.watchers {
+		for w := range ws {
+			w.wake()
+		}
+	}
+}
+
+// Publish shows progress to the watchers of a session. It never waits: a watcher
+// that has fallen maxPending pieces behind loses the newest.
+func (h *Hub) Publish(sessionID string, p Progress) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for w := range h.watchers[sessionID] {
+		if n := len(w.pending); n > 0 && p.Tool == nil && w.pending[n-1].joins(p) {
+			w.pending[n-1].Text += p.Text
+		} else if n < maxPending {
+			w.pending = append(w.pending, p)
+		}
+		w.wake()
+	}
+}
+
+// joins reports whether p only continues the text of last.
+func (last Progress) joins(p Progress) bool {
+	return last.Tool == nil && last.TurnID == p.TurnID && last.Step == p.Step && last.Attempt == p.Attempt && last.Kind == p.Kind &&
+		len(last.Text)+len(p.Text) <= 16<<10
+}

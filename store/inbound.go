@@ -1,0 +1,154 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"picobot/internal/chat"
+)
+
+// Inbound is a message from outside, before it is written down.
+type Inbound struct {
+	Channel    string
+	ChatID     string
+	ExternalID string // the channel's id of the message, unique in the chat
+	SessionID  string // "" = the chat's active dialog, made when there is none
+	SenderID   string
+	Content    string
+	Media      []chat.MediaRef
+	SentAt     int64           // ms, the channel's own time: the order of a session's waiting messages; 0 = now
+	Metadata   json.RawMessage // kept with the row
+	New        NewSession      // what a new dialog is made from; its Channel and ChatID are taken from above
+}
+
+// Accepted says what became of an inbound message.
+type Accepted struct {
+	InboundID string
+	Turn      Turn
+	Duplicate bool // this (channel, chat, external id) had been accepted before
+}
+
+// Accept writes a message down together with its queued turn. Once it returns
+// without error the message is durable. A message that was accepted before
+// comes back as a duplicate with the turn it has.
+//
+// It fails with ErrNotFound or ErrReadOnlySession when m.SessionID names a
+// session that is not there, is deleted or belongs to another channel, and with
+// ErrUnavailable when the record cannot be written.
+func (s *Store) Accept(ctx context.Context, m Inbound) (Accepted, error) {
+	var out Accepted
+	err := s.update(ctx, func(t *tx) error {
+		dup, err := t.duplicate(m)
+		if err == nil {
+			out = dup
+			return nil
+		}
+		if !errors.Is(err, ErrNotFound) {
+			return err
+		}
+		out, err = t.accept(m)
+		return err
+	})
+	return out, err
+}
+
+func (t *tx) duplicate(m Inbound) (Accepted, error) {
+	var inboundID, turnID string
+	err := t.row(`SELECT id, coalesce(turn_id, '') FROM inbound_messages WHERE channel = ? AND chat_id = ? AND external_id = ?`,
+		m.Channel, m.ChatID, m.ExternalID).Scan(&inboundID, &turnID)
+	if err != nil {
+		return Accepted{}, found(err)
+	}
+	turn, err := turnByID(t, turnID)
+	return Accepted{InboundID: inboundID, Turn: turn, Duplicate: true}, err
+}
+
+func (t *tx) accept(m Inbound) (Accepted, error) {
+	sess, err := t.target(m)
+	if err != nil {
+		return Accepted{}, err
+	}
+	media, err := jsonOrNull(m.Media, len(m.Media))
+	if err != nil {
+		return Accepted{}, fmt.Errorf("accept message: %w", err)
+	}
+	out := Accepted{InboundID: t.s.ids.New()}
+	turnID := t.s.ids.New()
+	if _, err := t.exec(`INSERT INTO inbound_messages (id, channel, chat_id, external_id, session_id, sender_id, content, media, status, turn_id, received_at, metadata)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, 'received', ?, ?, ?)`,
+		out.InboundID, m.Channel, m.ChatID, m.ExternalID, sess.ID, m.SenderID, m.Content, media, turnID, t.at, nullJSON(m.Metadata)); err != nil {
+		return Accepted{}, fmt.Errorf("accept message: %w", err)
+	}
+	sentAt := m.SentAt
+	if sentAt == 0 {
+		sentAt = t.at
+	}
+	if _, err := t.exec(`INSERT INTO turns (id, session_id, inbound_id, status, created_at, queued_at, progress_at, rev)
+		VALUES (?, ?, ?, 'queued', ?, ?, ?, `+nextRev+`)`,
+		turnID, sess.ID, out.InboundID, t.at, sentAt, t.at); err != nil {
+		return Accepted{}, fmt.Errorf("accept message: %w", err)
+	}
+	if _, err := t.exec(`UPDATE sessions SET last_active_at = max(last_active_at, ?), routing_info = coalesce(?, routing_info) WHERE id = ?`,
+		t.at, nullJSON(m.New.RoutingInfo), sess.ID); err != nil {
+		return Accepted{}, fmt.Errorf("accept message: %w", err)
+	}
+	t.touch(sess.ID)
+	out.Turn, err = turnByID(t, turnID)
+	return out, err
+}
+
+// target finds the session an inbound message belongs to.
+func (t *tx) target(m Inbound) (Session, error) {
+	if m.SessionID == "" {
+		n := m.New
+		n.Channel, n.ChatID = m.Channel, m.ChatID
+		sess, _, err := t.openChat(n)
+		return sess, err
+	}
+	sess, err := sessionByID(t, m.SessionID)
+	if err != nil {
+		return sess, err
+	}
+	if sess.DeletedAt != 0 || sess.Channel != m.Channel {
+		return sess, ErrReadOnlySession
+	}
+	return sess, nil
+}
+
+// InboundMessage is an accepted message as the record keeps it.
+type InboundMessage struct {
+	ID         string
+	Channel    string
+	ChatID     string
+	ExternalID string
+	SessionID  string
+	SenderID   string
+	Content    string
+	Media      []chat.MediaRef
+	Status     string
+	ReceivedAt int64
+	Metadata   json.RawMessage
+}
+
+func inboundByID(q querier, id string) (InboundMessage, error) {
+	var m InboundMessage
+	var media, metadata sql.NullString
+	err := q.row(`SELECT id, channel, chat_id, external_id, session_id, sender_id, content, media, status, received_at, metadata
+		FROM inbound_messages WHERE id = ?`, id).
+		Scan(&m.ID, &m.Channel, &m.ChatID, &m.ExternalID, &m.SessionID, &m.SenderID, &m.Content, &media, &m.Status, &m.ReceivedAt, &metadata)
+	if err != nil {
+		return m, found(err)
+	}
+	if media.Valid {
+		if err := json.Unmarshal([]byte(media.String), &m.Media); err != nil {
+			return m, fmt.Errorf("inbound %s: read media: %w", m.ID, err)
+		}
+	}
+	if metadata.Valid {
+		m.Metadata = json.RawMessage(metadata.String)
+	}
+	return m, nil
+}

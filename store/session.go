@@ -1,0 +1,162 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"picobot/internal/chat"
+)
+
+// Session is one dialog of one chat.
+type Session struct {
+	ID                string
+	Channel           string
+	ChatID            string
+	DialogID          string
+	Title             string
+	Agent             string
+	CreatedAt         int64
+	LastActiveAt      int64
+	MessageCount      int64
+	TotalMessageCount int64
+	RoutingInfo       json.RawMessage
+	ResetCutoffSeq    int64
+	DeletedAt         int64 // 0 = not deleted
+	LastSeq           int64
+	Active            bool
+}
+
+const sessionColumns = `id, channel, chat_id, dialog_id, title, agent, created_at, last_active_at,
+	message_count, total_message_count, coalesce(routing_info, ''), reset_cutoff_seq, coalesce(deleted_at, 0), last_seq, active`
+
+func scanSession(r scanner) (Session, error) {
+	var s Session
+	var routing string
+	err := r.Scan(&s.ID, &s.Channel, &s.ChatID, &s.DialogID, &s.Title, &s.Agent, &s.CreatedAt, &s.LastActiveAt,
+		&s.MessageCount, &s.TotalMessageCount, &routing, &s.ResetCutoffSeq, &s.DeletedAt, &s.LastSeq, &s.Active)
+	if routing != "" {
+		s.RoutingInfo = json.RawMessage(routing)
+	}
+	return s, found(err)
+}
+
+func sessionByID(q querier, id string) (Session, error) {
+	return scanSession(q.row(`SELECT `+sessionColumns+` FROM sessions WHERE id = ?`, id))
+}
+
+func activeSession(q querier, channel, chatID string) (Session, error) {
+	return scanSession(q.row(`SELECT `+sessionColumns+` FROM sessions
+		WHERE channel = ? AND chat_id = ? AND active = 1 AND deleted_at IS NULL`, channel, chatID))
+}
+
+// Session returns the session with this id, deleted ones included, or ErrNotFound.
+func (s *Store) Session(ctx context.Context, id string) (Session, error) {
+	var out Session
+	err := s.view(ctx, func(q querier) (err error) {
+		out, err = sessionByID(q, id)
+		return err
+	})
+	return out, err
+}
+
+// NewSession is what a chat's first dialog is made from.
+type NewSession struct {
+	Channel     string
+	ChatID      string
+	Title       string
+	Agent       string          // "" = "default"
+	RoutingInfo json.RawMessage // how to reach the chat, in its channel's own form
+}
+
+// OpenChat returns the chat's active session, making one when there is none.
+func (s *Store) OpenChat(ctx context.Context, n NewSession) (sess Session, created bool, err error) {
+	err = s.view(ctx, func(q querier) (err error) {
+		sess, err = activeSession(q, n.Channel, n.ChatID)
+		return err
+	})
+	if !errors.Is(err, ErrNotFound) {
+		return sess, false, err
+	}
+	err = s.update(ctx, func(t *tx) (err error) {
+		sess, created, err = t.openChat(n)
+		return err
+	})
+	return sess, created, err
+}
+
+func (t *tx) openChat(n NewSession) (Session, bool, error) {
+	sess, err := activeSession(t, n.Channel, n.ChatID)
+	if !errors.Is(err, ErrNotFound) {
+		return sess, false, err
+	}
+	key := chat.SessionKey{Channel: n.Channel, ChatID: n.ChatID, DialogID: t.s.ids.New()}
+	agent := n.Agent
+	if agent == "" {
+		agent = "default"
+	}
+	_, err = t.exec(`INSERT INTO sessions (id, channel, chat_id, dialog_id, title, agent, created_at, last_active_at, routing_info, active)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 1)`,
+		key.ID(), key.Channel, key.ChatID, key.DialogID, n.Title, agent, t.at, t.at, nullJSON(n.RoutingInfo))
+	if err != nil {
+		return Session{}, false, fmt.Errorf("make session: %w", err)
+	}
+	sess, err = sessionByID(t, key.ID())
+	return sess, true, err
+}
+
+// SessionFilter selects sessions for a list; zero fields select everything.
+type SessionFilter struct {
+	Channel string
+	ChatID  string
+	Limit   int // 0 = 100
+}
+
+// Sessions lists sessions that are not deleted, the most recently active first.
+func (s *Store) Sessions(ctx context.Context, f SessionFilter) ([]Session, error) {
+	var out []Session
+	err := s.view(ctx, func(q querier) error {
+		rows, err := q.rows(`SELECT `+sessionColumns+` FROM sessions
+			WHERE deleted_at IS NULL AND (?1 = '' OR channel = ?1) AND (?2 = '' OR chat_id = ?2)
+			ORDER BY last_active_at DESC, id DESC LIMIT ?3`, f.Channel, f.ChatID, limit(f.Limit))
+		out, err = collect(rows, err, scanSession)
+		return err
+	})
+	return out, err
+}
+
+// Counts are the figures /health reports.
+type Counts struct {
+	ActiveSessions int64 // sessions with activity since the given moment
+	PendingInbound int64 // accepted messages whose turn has not ended
+}
+
+// Counts counts sessions active since the given moment and messages waiting for an answer.
+func (s *Store) Counts(ctx context.Context, since time.Time) (Counts, error) {
+	var c Counts
+	err := s.view(ctx, func(q querier) error {
+		return q.row(`SELECT
+			(SELECT count(*) FROM sessions WHERE last_active_at >= ? AND deleted_at IS NULL),
+			(SELECT count(*) FROM inbound_messages WHERE status IN ('received', 'dispatched'))`,
+			since.UnixMilli()).Scan(&c.ActiveSessions, &c.PendingInbound)
+	})
+	return c, err
+}
+
+func limit(n int) int {
+	if n <= 0 {
+		return 100
+	}
+	return n
+}
+
+func nullJSON(m json.RawMessage) sql.NullString {
+	return sql.NullString{String: string(m), Valid: len(m) > 0}
+}
+
+func nullString(s string) sql.NullString { return sql.NullString{String: s, Valid: s != ""} }
+
+func nullInt(n int64) sql.NullInt64 { return sql.NullInt64{Int64: n, Valid: n != 0} }

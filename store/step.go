@@ -1,0 +1,122 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"picobot/internal/chat"
+)
+
+// Answer is what a model said in one step.
+type Answer struct {
+	Message chat.Message // role assistant; without tool calls it is the turn's last row
+	Usage   chat.Usage
+	Model   string // name in the config
+	// Deliver: the reply must be sent to the chat (an outbox row is written with it).
+	Deliver bool
+}
+
+// Committed is a step as the record holds it after a commit.
+type Committed struct {
+	Answer   Row
+	Turn     Turn
+	Outbound []string // ids of the outbox rows of a turn that this answer ended
+	Existing bool     // the step had been answered before; nothing was changed
+}
+
+// AnsweredStep returns the answer of a step if there is one, else ErrNotFound.
+func (s *Store) AnsweredStep(ctx context.Context, turnID string, step int) (Committed, error) {
+	out := Committed{Existing: true}
+	err := s.view(ctx, func(q querier) error { return out.load(q, turnID, step) })
+	return out, err
+}
+
+func (c *Committed) load(q querier, turnID string, step int) (err error) {
+	if c.Answer, err = answerOf(q, turnID, step); err != nil {
+		return err
+	}
+	if c.Turn, err = turnByID(q, turnID); err != nil {
+		return err
+	}
+	c.Outbound, err = outboundOf(q, turnID)
+	return err
+}
+
+// CommitAnswer appends the answer of a step, once: if the step has an answer
+// already that one is returned and a is discarded. An answer without tool calls
+// ends the turn in the same transaction: as completed, or as cancelled (and
+// without the row) when a cancel had been asked for. Fails with ErrTurnEnded when
+// the turn is not running any more.
+func (s *Store) CommitAnswer(ctx context.Context, turnID string, step int, a Answer) (Committed, error) {
+	var out Committed
+	err := s.update(ctx, func(t *tx) error {
+		out = Committed{Existing: true}
+		err := out.load(t, turnID, step)
+		if !errors.Is(err, ErrNotFound) {
+			return err
+		}
+		out = Committed{}
+		turn, err := t.runningTurn(turnID)
+		if err != nil {
+			return err
+		}
+		if turn.CancelRequestedAt != 0 {
+			return fmt.Errorf("%w: turn %s is to be cancelled", ErrTurnEnded, turnID)
+		}
+		if _, err := t.append(Row{SessionID: turn.SessionID, TurnID: turnID, Step: step, Message: a.Message}); err != nil {
+			return err
+		}
+		if _, err := t.exec(`UPDATE turns SET steps = steps + 1, prompt_tokens = prompt_tokens + ?, completion_tokens = completion_tokens + ?, model = ? WHERE id = ?`,
+			a.Usage.PromptTokens, a.Usage.CompletionTokens, a.Model, turnID); err != nil {
+			return err
+		}
+		if err := t.progress(turn); err != nil {
+			return err
+		}
+		if len(a.Message.ToolCalls) == 0 {
+			if a.Deliver {
+				if err := t.enqueueReply(turn, a.Message.Content); err != nil {
+					return err
+				}
+			}
+			if err := t.endTurn(turn, chat.TurnCompleted, "", ""); err != nil {
+				return err
+			}
+		}
+		return out.load(t, turnID, step)
+	})
+	return out, err
+}
+
+// TurnContext is what a model call is built from: one snapshot of the record.
+type TurnContext struct {
+	Turn    Turn
+	Session Session
+	Inbound InboundMessage
+	Rows    []Row // the session's active segment, in order
+}
+
+// TurnContext returns the rows a request of this turn is built from.
+func (s *Store) TurnContext(ctx context.Context, turnID string) (TurnContext, error) {
+	var out TurnContext
+	err := s.view(ctx, func(q querier) (err error) {
+		if err = out.head(q, turnID); err != nil {
+			return err
+		}
+		out.Rows, err = activeRows(q, out.Session.ID, out.Session.ResetCutoffSeq)
+		return err
+	})
+	return out, err
+}
+
+func (c *TurnContext) head(q querier, turnID string) (err error) {
+	if c.Turn, err = turnByID(q, turnID); err != nil {
+		return err
+	}
+	if c.Session, err = sessionByID(q, c.Turn.SessionID); err != nil {
+		return err
+	}
+	c.Inbound, err = inboundByID(q, c.Turn.InboundID)
+	return err
+}

@@ -1,0 +1,150 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"picobot/internal/chat"
+)
+
+// Turn is one inbound message and all that is done to answer it.
+type Turn struct {
+	ID                string
+	SessionID         string
+	InboundID         string
+	Status            chat.TurnStatus
+	Model             string // name in the config of the model that answered last
+	Steps             int    // model calls made
+	Usage             chat.Usage
+	Error             string // for people; "" unless failed
+	ErrorCode         string
+	CancelRequestedAt int64
+	WorkflowID        string
+	RunID             string
+	CreatedAt         int64
+	StartedAt         int64
+	FinishedAt        int64
+	Claims            int // how often begun since the last progress
+	Rev               int64
+}
+
+// nextRev numbers a change of a turn. Writers are one at a time, so max+1 is never given twice.
+const nextRev = `(SELECT coalesce(max(rev), 0) + 1 FROM turns)`
+
+const turnColumns = `id, session_id, inbound_id, status, model, steps, prompt_tokens, completion_tokens, coalesce(error, ''), coalesce(error_code, ''),
+	coalesce(cancel_requested_at, 0), coalesce(workflow_id, ''), coalesce(run_id, ''), created_at, coalesce(started_at, 0), coalesce(finished_at, 0), claims, rev`
+
+func scanTurn(r scanner) (Turn, error) {
+	var t Turn
+	err := r.Scan(&t.ID, &t.SessionID, &t.InboundID, &t.Status, &t.Model, &t.Steps, &t.Usage.PromptTokens, &t.Usage.CompletionTokens, &t.Error, &t.ErrorCode,
+		&t.CancelRequestedAt, &t.WorkflowID, &t.RunID, &t.CreatedAt, &t.StartedAt, &t.FinishedAt, &t.Claims, &t.Rev)
+	return t, found(err)
+}
+
+func turnByID(q querier, id string) (Turn, error) {
+	return scanTurn(q.row(`SELECT `+turnColumns+` FROM turns WHERE id = ?`, id))
+}
+
+// Turn returns the turn with this id, or ErrNotFound.
+func (s *Store) Turn(ctx context.Context, id string) (Turn, error) {
+	var out Turn
+	err := s.view(ctx, func(q querier) (err error) {
+		out, err = turnByID(q, id)
+		return err
+	})
+	return out, err
+}
+
+// runningTurn is the fence: the turn, or ErrTurnEnded when it is not running any more.
+func (t *tx) runningTurn(id string) (Turn, error) {
+	turn, err := turnByID(t, id)
+	if err == nil && turn.Status != chat.TurnRunning {
+		err = fmt.Errorf("%w: turn %s is %s", ErrTurnEnded, id, turn.Status)
+	}
+	return turn, err
+}
+
+// progress records that a turn moved: readers see it, and its claims start anew.
+func (t *tx) progress(turn Turn) error {
+	_, err := t.exec(`UPDATE turns SET claims = 0, progress_at = ?, rev = `+nextRev+` WHERE id = ?`, t.at, turn.ID)
+	t.touch(turn.SessionID)
+	return err
+}
+
+// Waiting lists the sessions that have a queued or running turn without progress
+// since the given moment, longest waiting first.
+func (s *Store) Waiting(ctx context.Context, since time.Time) ([]string, error) {
+	var out []string
+	err := s.view(ctx, func(q querier) error {
+		rows, err := q.rows(`SELECT session_id FROM turns WHERE status IN ('queued', 'running')
+			GROUP BY session_id HAVING max(progress_at) <= ? ORDER BY min(queued_at)`, since.UnixMilli())
+		out, err = collect(rows, err, func(r scanner) (id string, err error) { return id, r.Scan(&id) })
+		return err
+	})
+	return out, err
+}
+
+// Cancelled says what a cancel request reached.
+type Cancelled struct {
+	Turn    Turn
+	Running bool // the turn was running: whoever runs it must still be told
+}
+
+// Cancel asks for a turn to stop: the one named, else the session's running one,
+// else its oldest waiting one. A waiting turn ends at once and leaves no row in the
+// conversation; a running one is marked and ended by whoever runs it. It fails
+// with ErrNotFound when there is nothing to stop (a named turn that has ended
+// included).
+func (s *Store) Cancel(ctx context.Context, sessionID, turnID string) (Cancelled, error) {
+	var out Cancelled
+	err := s.update(ctx, func(t *tx) error {
+		turn, err := scanTurn(t.row(`SELECT `+turnColumns+` FROM turns
+			WHERE session_id = ? AND status IN ('queued', 'running') AND (?2 = '' OR id = ?2)
+			ORDER BY status = 'running' DESC, queued_at, rowid LIMIT 1`, sessionID, turnID))
+		if err != nil {
+			return err
+		}
+		out.Running = turn.Status == chat.TurnRunning
+		if out.Running {
+			if _, err := t.exec(`UPDATE turns SET cancel_requested_at = coalesce(cancel_requested_at, ?), rev = `+nextRev+` WHERE id = ?`, t.at, turn.ID); err != nil {
+				return err
+			}
+			t.touch(turn.SessionID)
+		} else if err := t.endTurn(turn, chat.TurnCancelled, "", ""); err != nil {
+			return err
+		}
+		out.Turn, err = turnByID(t, turn.ID)
+		return err
+	})
+	return out, err
+}
+
+// CancelRequested reports whether the turn should stop: a cancel was asked for,
+// or it is not running any more.
+func (s *Store) CancelRequested(ctx context.Context, turnID string) (bool, error) {
+	turn, err := s.Turn(ctx, turnID)
+	if errors.Is(err, ErrNotFound) {
+		return true, nil
+	}
+	return turn.CancelRequestedAt != 0 || turn.Status != chat.TurnRunning, err
+}
+
+// endTurn ends a turn and its inbound message.
+func (t *tx) endTurn(turn Turn, status chat.TurnStatus, code, text string) error {
+	cancelAt := turn.CancelRequestedAt
+	if status == chat.TurnCancelled && cancelAt == 0 {
+		cancelAt = t.at
+	}
+	if _, err := t.exec(`UPDATE turns SET status = ?, error_code = ?, error = ?, cancel_requested_at = ?, finished_at = ?, progress_at = ?, rev = `+nextRev+` WHERE id = ?`,
+		status, nullString(code), nullString(text), nullInt(cancelAt), t.at, t.at, turn.ID); err != nil {
+		return fmt.Errorf("end turn %s: %w", turn.ID, err)
+	}
+	inbound := map[chat.TurnStatus]string{chat.TurnCompleted: "done", chat.TurnFailed: "failed", chat.TurnCancelled: "cancelled"}[status]
+	if _, err := t.exec(`UPDATE inbound_messages SET status = ?, finished_at = ? WHERE id = ?`, inbound, t.at, turn.InboundID); err != nil {
+		return fmt.Errorf("end turn %s: %w", turn.ID, err)
+	}
+	t.touch(turn.SessionID)
+	return nil
+}
