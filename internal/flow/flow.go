@@ -54,6 +54,8 @@ const (
 type SessionInput struct {
 	SessionID string `json:"session_id"`
 	Queues    Queues `json:"queues"`
+	// Undelivered are outbox rows that the run before has not delivered.
+	Undelivered []string `json:"undelivered,omitempty"`
 	// MaxSteps ends a run with continue-as-new after that many model steps; 0 = only
 	// when the server suggests it. For tests.
 	MaxSteps int `json:"max_steps,omitempty"`
@@ -62,13 +64,13 @@ type SessionInput struct {
 // Begun is where a turn stands, as BeginTurn found it. An empty TurnID means that
 // nothing waits.
 type Begun struct {
-	TurnID      string `json:"turn_id,omitempty"`
-	Step        int    `json:"step,omitempty"`
-	Calls       []Call `json:"calls,omitempty"`  // open calls of Step; none = call the model
-	Models      int    `json:"models,omitempty"` // how many models the agent has: the first and its fallbacks
-	MaxParallel int    `json:"max_parallel,omitempty"`
-	Poisoned    bool   `json:"poisoned,omitempty"`  // begun too often without progress
-	Cancelled   bool   `json:"cancelled,omitempty"` // a cancel was asked for while nobody ran it
+	TurnID      string   `json:"turn_id,omitempty"`
+	Step        int      `json:"step,omitempty"`
+	Calls       []Call   `json:"calls,omitempty"`  // open calls of Step; none = call the model
+	Models      []string `json:"models,omitempty"` // names in the config: the agent's model, then its fallbacks
+	MaxParallel int      `json:"max_parallel,omitempty"`
+	Poisoned    bool     `json:"poisoned,omitempty"`  // begun too often without progress
+	Cancelled   bool     `json:"cancelled,omitempty"` // a cancel was asked for while nobody ran it
 }
 
 // Call is an open tool call.

@@ -1,0 +1,62 @@
+package prompt
+
+import (
+	_ "embed"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+//go:embed AGENT.md
+var defaultAgent string
+
+// maxAgentFile bounds AGENT.md, in bytes: it goes into every request.
+const maxAgentFile = 256 << 10
+
+// AgentFile is the prompt every session starts with: a file people edit.
+type AgentFile struct{ path string }
+
+// NewAgentFile returns the AGENT.md at path.
+func NewAgentFile(path string) AgentFile { return AgentFile{path: path} }
+
+// Read returns the file's present text. A missing file is made with a good default.
+func (a AgentFile) Read() (string, error) {
+	f, err := os.Open(a.path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return a.create()
+	}
+	if err != nil {
+		return "", fmt.Errorf("read the agent's prompt: %w", err)
+	}
+	defer f.Close() //nolint:errcheck // opened for reading only
+	text, err := io.ReadAll(io.LimitReader(f, maxAgentFile+1))
+	if err != nil {
+		return "", fmt.Errorf("read the agent's prompt: %w", err)
+	}
+	if len(text) > maxAgentFile {
+		return "", fmt.Errorf("%s is larger than %d bytes: shorten it, it goes into every request", a.path, maxAgentFile)
+	}
+	return strings.TrimSpace(strings.ToValidUTF8(string(text), "\uFFFD")), nil
+}
+
+func (a AgentFile) create() (string, error) {
+	if err := os.MkdirAll(filepath.Dir(a.path), 0o700); err != nil {
+		return "", fmt.Errorf("make the agent's prompt: %w", err)
+	}
+	f, err := os.OpenFile(a.path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if errors.Is(err, fs.ErrExist) {
+		return a.Read() // somebody else was faster
+	}
+	if err != nil {
+		return "", fmt.Errorf("make the agent's prompt: %w", err)
+	}
+	_, err = f.WriteString(defaultAgent)
+	if err := errors.Join(err, f.Close()); err != nil {
+		return "", fmt.Errorf("make the agent's prompt: %w", err)
+	}
+	return strings.TrimSpace(defaultAgent), nil
+}

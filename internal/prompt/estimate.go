@@ -1,0 +1,38 @@
+package prompt
+
+import (
+	"picobot/internal/chat"
+)
+
+// Estimate returns about how many tokens the messages are: four ASCII characters
+// a token, every other rune one token, times 1.2. It errs on the high side.
+func Estimate(messages []chat.Message) int {
+	quarters := 0
+	for _, m := range messages {
+		quarters += weight(m)
+	}
+	return quarters * 12 / 40
+}
+
+const perMessage = 16 // quarter tokens of a message's own frame
+
+// weight is a message's size in quarters of a token.
+func weight(m chat.Message) int {
+	n := perMessage + quarters(m.Content) + quarters(m.ReasoningContent)
+	for _, c := range m.ToolCalls {
+		n += perMessage + quarters(c.Function.Name) + quarters(c.Function.Arguments)
+	}
+	return n
+}
+
+func quarters(s string) int {
+	n := 0
+	for _, r := range s {
+		if r < 0x80 {
+			n++
+		} else {
+			n += 4
+		}
+	}
+	return n
+}

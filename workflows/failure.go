@@ -1,0 +1,43 @@
+package workflows
+
+import (
+	"errors"
+
+	"go.temporal.io/sdk/temporal"
+
+	"picobot/internal/flow"
+)
+
+func isType(err error, want string) bool {
+	app, ok := errors.AsType[*temporal.ApplicationError](err)
+	return ok && app.Type() == want
+}
+
+// isEnded: the fence refused, somebody else has ended the turn.
+func isEnded(err error) bool { return isType(err, flow.ErrTypeEnded) }
+
+// isCancelled: the activity found that a cancel had been asked for.
+func isCancelled(err error) bool { return isType(err, flow.ErrTypeCancelled) }
+
+// isModelFailure: this model failed for good, another may do better. A model call
+// that died again and again (timeouts, lost workers) counts as well.
+func isModelFailure(err error) bool {
+	if isType(err, flow.ErrTypeModel) {
+		return true
+	}
+	_, timeout := errors.AsType[*temporal.TimeoutError](err)
+	return timeout
+}
+
+// failureOf reads what an activity says of its failure.
+func failureOf(err error) flow.Failure {
+	app, ok := errors.AsType[*temporal.ApplicationError](err)
+	if !ok || !app.HasDetails() {
+		return flow.Failure{Code: flow.CodeInternal}
+	}
+	var f flow.Failure
+	if app.Details(&f) != nil || f.Code == "" {
+		return flow.Failure{Code: flow.CodeInternal}
+	}
+	return f
+}

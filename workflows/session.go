@@ -1,0 +1,261 @@
+package workflows
+
+import (
+	"errors"
+	"fmt"
+
+	"go.temporal.io/sdk/workflow"
+
+	"picobot/internal/chat"
+	"picobot/internal/flow"
+)
+
+// Session runs the turns of one session, one at a time, until nothing waits. It
+// is started by Signal-With-Start for each inbound message; the signal is only a
+// nudge to look at the record. Cancelling the run stops the turn it is at, as
+// /stop does; what waits behind it is still answered.
+func Session(ctx workflow.Context, in flow.SessionInput) error {
+	s := newSession(ctx, in)
+	for {
+		s.drainNudges()
+		begun, err := s.begin()
+		if err != nil {
+			return err
+		}
+		if begun.TurnID != "" {
+			s.turn(begun)
+		}
+		if s.moveOn {
+			in.Undelivered = s.deliveries.unsent()
+			return workflow.NewContinueAsNewError(ctx, Session, in)
+		}
+		if begun.TurnID != "" {
+			continue
+		}
+		s.describe("every message is answered")
+		if !s.deliveries.idle() {
+			s.describe("every message is answered; delivering")
+			_ = workflow.Await(s.base, func() bool { return s.deliveries.idle() || s.nudges.Len() > 0 })
+		}
+		// Nothing may come between this look and the return: a nudge that arrives
+		// meanwhile makes the server refuse the completion, and the look is repeated.
+		if s.nudges.Len() == 0 {
+			return ctx.Err() // set when the run was cancelled from outside
+		}
+	}
+}
+
+// session is the state of one run. Everything it does is detached from the run's
+// own cancellation, which only means that the present turn is to stop.
+type session struct {
+	in         flow.SessionInput
+	base       workflow.Context
+	info       *workflow.Info
+	nudges     workflow.ReceiveChannel
+	deliveries *deliveries
+	steps      int  // model steps of this run
+	moveOn     bool // continue as new before the next step
+
+	turnID   string
+	stopTurn workflow.CancelFunc // stops the present turn's activities
+	stopping bool                // the present turn was asked to stop
+}
+
+func newSession(ctx workflow.Context, in flow.SessionInput) *session {
+	base, _ := workflow.NewDisconnectedContext(ctx)
+	s := &session{
+		in:     in,
+		base:   base,
+		info:   workflow.GetInfo(ctx),
+		nudges: workflow.GetSignalChannel(ctx, flow.SignalNudge),
+	}
+	s.deliveries = startDeliveries(base, in.Queues)
+	s.deliveries.add(in.Undelivered)
+	workflow.Go(base, s.listenForCancel)
+	workflow.Go(base, func(base workflow.Context) {
+		ctx.Done().Receive(base, nil)
+		s.stopFromOutside(base)
+	})
+	return s
+}
+
+func (s *session) drainNudges() {
+	for s.nudges.ReceiveAsync(nil) {
+	}
+}
+
+func (s *session) begin() (flow.Begun, error) {
+	var b flow.Begun
+	err := workflow.ExecuteLocalActivity(workflow.WithLocalActivityOptions(s.base, beginOptions), flow.BeginTurn, s.in).Get(s.base, &b)
+	if err != nil {
+		return b, fmt.Errorf("begin the next turn: %w", err)
+	}
+	return b, nil
+}
+
+// turn runs one turn from where the record stands to its end, or until this run
+// is to be continued as new.
+func (s *session) turn(b flow.Begun) {
+	ctx, stop := workflow.WithCancel(s.base)
+	s.turnID, s.stopTurn, s.stopping = b.TurnID, stop, false
+	defer func() { s.turnID, s.stopTurn = "", nil }()
+
+	switch {
+	case b.Cancelled:
+		s.finish(b, chat.TurnCancelled, flow.Failure{})
+		return
+	case b.Poisoned:
+		s.finish(b, chat.TurnFailed, flow.Failure{Code: flow.CodePoisoned})
+		return
+	}
+	for step, calls := b.Step, b.Calls; ; step, calls = step+1, nil {
+		if len(calls) == 0 {
+			if s.moveOn = s.shouldMoveOn(); s.moveOn {
+				return
+			}
+			s.steps++
+			answer, err := s.callModel(ctx, b, step)
+			if err != nil {
+				s.fail(b, err)
+				return
+			}
+			if len(answer.Calls) == 0 {
+				s.deliveries.add(answer.Outbound)
+				return
+			}
+			calls = answer.Calls
+		}
+		if err := s.runTools(ctx, b, step, calls); err != nil {
+			s.fail(b, err)
+			return
+		}
+	}
+}
+
+// shouldMoveOn is asked between steps: long turns leave a long history behind.
+func (s *session) shouldMoveOn() bool {
+	return s.info.GetContinueAsNewSuggested() || (s.in.MaxSteps > 0 && s.steps >= s.in.MaxSteps)
+}
+
+// callModel asks the agent's model, then its fallbacks in order. Each is retried
+// by Temporal; the step is never run twice once it is answered.
+func (s *session) callModel(ctx workflow.Context, b flow.Begun, step int) (flow.ModelResult, error) {
+	var err error
+	for i, name := range b.Models {
+		s.describe(fmt.Sprintf("step %d: waiting for model %s", step, name))
+		var answer flow.ModelResult
+		opts := modelOptions(s.in.Queues)
+		opts.Summary = fmt.Sprintf("step %d: %s", step, name)
+		err = workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, opts), flow.CallModel,
+			flow.ModelInput{TurnID: b.TurnID, Step: step, Model: i}).Get(ctx, &answer)
+		if err == nil {
+			return answer, nil
+		}
+		if !isModelFailure(err) {
+			return answer, err
+		}
+	}
+	return flow.ModelResult{}, err
+}
+
+// runTools runs a step's open calls, at most MaxParallel at once.
+func (s *session) runTools(ctx workflow.Context, b flow.Begun, step int, calls []flow.Call) error {
+	s.describe(describeCalls(step, calls))
+	slots := workflow.NewSemaphore(ctx, int64(max(1, b.MaxParallel)))
+	done := workflow.NewWaitGroup(ctx)
+	errs := make([]error, len(calls))
+	for i, c := range calls {
+		done.Add(1)
+		workflow.Go(ctx, func(ctx workflow.Context) {
+			defer done.Done()
+			if errs[i] = slots.Acquire(ctx, 1); errs[i] != nil {
+				return
+			}
+			defer slots.Release(1)
+			opts := toolOptions(s.in.Queues)
+			opts.Summary = c.Summary
+			errs[i] = workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, opts), flow.RunTool,
+				flow.ToolInput{TurnID: b.TurnID, Step: step, Position: c.Position}).Get(ctx, nil)
+		})
+	}
+	done.Wait(ctx)
+	return errors.Join(errs...)
+}
+
+// fail ends the present turn after an activity failed for good.
+func (s *session) fail(b flow.Begun, err error) {
+	switch {
+	case isEnded(err):
+		// Somebody else has ended the turn: the record says how.
+	case s.stopping || isCancelled(err):
+		s.finish(b, chat.TurnCancelled, flow.Failure{})
+	default:
+		workflow.GetLogger(s.base).Error("turn failed", "turn", b.TurnID, "error", err)
+		s.finish(b, chat.TurnFailed, failureOf(err))
+	}
+}
+
+func (s *session) finish(b flow.Begun, status chat.TurnStatus, f flow.Failure) {
+	s.describe("ending the turn as " + string(status))
+	opts := recordOptions(s.in.Queues)
+	opts.Summary = "end the turn as " + string(status)
+	var out flow.FinishResult
+	err := workflow.ExecuteActivity(workflow.WithActivityOptions(s.base, opts), flow.FinishTurn,
+		flow.FinishInput{TurnID: b.TurnID, Status: status, Failure: f}).Get(s.base, &out)
+	if err != nil {
+		// Retried until the record answers, so this is a bug or an operator's doing: the
+		// next begin claims the turn again, and gives up on it after a few claims.
+		workflow.GetLogger(s.base).Error("turn could not be ended", "turn", b.TurnID, "error", err)
+		return
+	}
+	s.deliveries.add(out.Outbound)
+}
+
+// listenForCancel stops the present turn when a signal names it. The record has
+// the request already; a signal for another turn is late and means nothing.
+func (s *session) listenForCancel(ctx workflow.Context) {
+	cancels := workflow.GetSignalChannel(ctx, flow.SignalCancel)
+	for {
+		var turnID string
+		cancels.Receive(ctx, &turnID)
+		if turnID == s.turnID {
+			s.stop()
+		}
+	}
+}
+
+// stopFromOutside makes a cancel of the run (Temporal's UI, its API) what /stop is.
+func (s *session) stopFromOutside(ctx workflow.Context) {
+	turnID := s.turnID
+	if turnID == "" {
+		return
+	}
+	err := workflow.ExecuteLocalActivity(workflow.WithLocalActivityOptions(ctx, beginOptions), flow.RequestCancel, turnID).Get(ctx, nil)
+	if err != nil {
+		workflow.GetLogger(ctx).Error("cancel could not be recorded", "turn", turnID, "error", err)
+	}
+	if turnID == s.turnID {
+		s.stop()
+	}
+}
+
+func (s *session) stop() {
+	if s.stopTurn != nil {
+		s.stopping = true
+		s.stopTurn()
+	}
+}
+
+func (s *session) describe(details string) { workflow.SetCurrentDetails(s.base, details) }
+
+func describeCalls(step int, calls []flow.Call) string {
+	text := fmt.Sprintf("step %d: running", step)
+	for _, c := range calls {
+		line := c.Summary
+		if line == "" {
+			line = c.Name
+		}
+		text += "\n- " + line
+	}
+	return text
+}
