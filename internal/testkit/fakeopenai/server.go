@@ -1,0 +1,256 @@
+package fakeopenai
+
+import (
+	"context"
+	"crypto/subtle"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"sync"
+	"testing"
+)
+
+// DefaultKey is the bearer key a Server wants when its Config names none.
+const DefaultKey = "fake-openai-key"
+
+// maxRequestBytes bounds what the server reads of one request.
+const maxRequestBytes = 64 << 20
+
+// Config says how a Server behaves. The zero value is a well-behaved server.
+type Config struct {
+	Key       string   // bearer key it wants, DefaultKey when empty
+	Models    []string // ids GET /v1/models lists; does not restrict what may be asked
+	NoModels  bool     // answer GET /v1/models with 404, as small servers do
+	TextPiece int      // runes in one streamed piece of text, 4 when zero
+	ArgsPiece int      // runes in one streamed piece of arguments, 5 when zero
+	Quirks    Quirks   // how replies are written, unless the Reply says otherwise
+}
+
+func (c Config) withDefaults() Config {
+	if c.Key == "" {
+		c.Key = DefaultKey
+	}
+	if c.Models == nil {
+		c.Models = []string{"fake-model"}
+	}
+	if c.TextPiece == 0 {
+		c.TextPiece = 4
+	}
+	if c.ArgsPiece == 0 {
+		c.ArgsPiece = 5
+	}
+	return c
+}
+
+// Server is a running fake. It is safe for concurrent use.
+type Server struct {
+	config Config
+	http   *httptest.Server
+	done   chan struct{} // closed by Close: releases whatever hangs
+	once   sync.Once
+
+	mu       sync.Mutex
+	queue    []Step
+	handler  func(Request) Step
+	requests []Request
+	pings    int
+	changed  chan struct{} // closed and replaced whenever a request was recorded
+}
+
+// New starts a server on a free loopback port. The caller closes it.
+func New(config Config) *Server {
+	s := &Server{config: config.withDefaults(), done: make(chan struct{}), changed: make(chan struct{})}
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /v1/models", s.models)
+	mux.HandleFunc("POST /v1/chat/completions", s.chat)
+	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
+		writeError(w, http.StatusNotFound, "invalid_request_error", "unknown_url",
+			"Unknown request URL: "+r.Method+" "+r.URL.Path+".")
+	})
+	s.http = httptest.NewServer(mux)
+	return s
+}
+
+// Start is New for tests: the server is closed when the test ends.
+func Start(tb testing.TB, config Config) *Server {
+	tb.Helper()
+	s := New(config)
+	tb.Cleanup(s.Close)
+	return s
+}
+
+// URL is the base URL to put into a config: it ends in /v1.
+func (s *Server) URL() string { return s.http.URL + "/v1" }
+
+// Key is the bearer key the server wants.
+func (s *Server) Key() string { return s.config.Key }
+
+// Close releases everything that hangs and stops the server.
+func (s *Server) Close() {
+	s.once.Do(func() {
+		close(s.done)
+		s.http.CloseClientConnections()
+		s.http.Close()
+	})
+}
+
+// Enqueue adds steps: each valid chat request takes the next one.
+func (s *Server) Enqueue(steps ...Step) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.queue = append(s.queue, steps...)
+}
+
+// Handle sets the rule that answers while the queue is empty. A nil step, or no
+// rule at all, echoes the last user message. The rule runs on the request's own
+// goroutine, several at once when several requests come at once.
+func (s *Server) Handle(rule func(Request) Step) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.handler = rule
+}
+
+// Requests returns the chat requests so far, refused ones included, in order of arrival.
+func (s *Server) Requests() []Request {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.requests)
+}
+
+// Count says how many chat requests came, refused ones included.
+func (s *Server) Count() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.requests)
+}
+
+// Pings says how often the list of models was asked for.
+func (s *Server) Pings() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.pings
+}
+
+// Pending says how many queued steps nobody has taken yet.
+func (s *Server) Pending() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.queue)
+}
+
+// Refused returns why chat requests were refused: empty in a test whose client
+// only sends valid requests.
+func (s *Server) Refused() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var reasons []string
+	for _, r := range s.requests {
+		if r.Refused != "" {
+			reasons = append(reasons, r.Refused)
+		}
+	}
+	return reasons
+}
+
+// Wait returns once n chat requests have come, or with ctx's error.
+func (s *Server) Wait(ctx context.Context, n int) error {
+	for {
+		s.mu.Lock()
+		enough, changed := len(s.requests) >= n, s.changed
+		s.mu.Unlock()
+		if enough {
+			return nil
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+func (s *Server) authorized(w http.ResponseWriter, r *http.Request) bool {
+	want := "Bearer " + s.config.Key
+	if subtle.ConstantTimeCompare([]byte(r.Header.Get("Authorization")), []byte(want)) == 1 {
+		return true
+	}
+	writeError(w, http.StatusUnauthorized, "invalid_request_error", "invalid_api_key", "Incorrect API key provided.")
+	return false
+}
+
+func (s *Server) models(w http.ResponseWriter, r *http.Request) {
+	s.mu.Lock()
+	s.pings++
+	s.mu.Unlock()
+	if s.config.NoModels {
+		http.NotFound(w, r)
+		return
+	}
+	if !s.authorized(w, r) {
+		return
+	}
+	list := []object{}
+	for _, id := range s.config.Models {
+		list = append(list, object{"id": id, "object": "model", "created": 1700000000, "owned_by": "fake"})
+	}
+	writeJSON(w, http.StatusOK, object{"object": "list", "data": list})
+}
+
+func (s *Server) chat(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxRequestBytes))
+	if err != nil {
+		writeError(w, http.StatusRequestEntityTooLarge, "invalid_request_error", "request_too_large", err.Error())
+		return
+	}
+	req, refusal := decode(body)
+	req.Header = r.Header.Clone()
+	if refusal != nil {
+		req.Refused = refusal.message
+	}
+	if !s.authorized(w, r) {
+		req.Refused = "wrong key"
+		s.record(req)
+		return
+	}
+	if refusal != nil {
+		s.record(req)
+		writeError(w, refusal.status, "invalid_request_error", refusal.code, refusal.message)
+		return
+	}
+	x := &exchange{server: s, w: w, r: r, req: req, quirks: s.config.Quirks}
+	s.next(req).serve(x)
+}
+
+func (s *Server) record(req Request) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.keep(req)
+}
+
+func (s *Server) keep(req Request) {
+	s.requests = append(s.requests, req)
+	close(s.changed)
+	s.changed = make(chan struct{})
+}
+
+// next records the request and takes its step in one critical section, so that
+// the n-th recorded request is the one that got the n-th step.
+func (s *Server) next(req Request) Step {
+	s.mu.Lock()
+	s.keep(req)
+	if len(s.queue) > 0 {
+		step := s.queue[0]
+		s.queue = s.queue[1:]
+		s.mu.Unlock()
+		return step
+	}
+	rule := s.handler
+	s.mu.Unlock()
+	if rule != nil {
+		if step := rule(req); step != nil {
+			return step
+		}
+	}
+	return Reply{Text: "echo: " + req.LastUser()}
+}
