@@ -155,11 +155,11 @@ func position(q querier, turnID string) (Position, error) {
 // lastAnswer returns the turn's newest assistant row.
 func lastAnswer(q querier, turnID string) (Row, error) {
 	return scanRow(q.row(`SELECT `+rowColumns+` FROM messages
-		WHERE turn_id = ? AND role = 'assistant' AND origin_seq IS NULL ORDER BY step DESC LIMIT 1`, turnID))
+		WHERE turn_id = ? AND role = 'assistant' AND origin_seq IS NULL AND marker IS NULL ORDER BY step DESC LIMIT 1`, turnID))
 }
 
 // answerOf returns the assistant row of one step.
 func answerOf(q querier, turnID string, step int) (Row, error) {
 	return scanRow(q.row(`SELECT `+rowColumns+` FROM messages
-		WHERE turn_id = ? AND step = ? AND role = 'assistant' AND origin_seq IS NULL`, turnID, step))
+		WHERE turn_id = ? AND step = ? AND role = 'assistant' AND origin_seq IS NULL AND marker IS NULL`, turnID, step))
 }

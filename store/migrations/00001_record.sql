@@ -43,7 +43,7 @@ CREATE TABLE messages (
 );
 -- One answer per model step: what makes CallModel idempotent.
 CREATE UNIQUE INDEX messages_answer ON messages (turn_id, step)
-    WHERE role = 'assistant' AND origin_seq IS NULL AND turn_id IS NOT NULL;
+    WHERE role = 'assistant' AND origin_seq IS NULL AND marker IS NULL AND turn_id IS NOT NULL;
 CREATE INDEX messages_turn ON messages (turn_id) WHERE turn_id IS NOT NULL;
 CREATE INDEX messages_marker ON messages (session_id, marker, seq) WHERE marker IS NOT NULL;
 

@@ -1,0 +1,95 @@
+package dispatch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	enumspb "go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/api/workflowservice/v1"
+	"golang.org/x/sync/errgroup"
+
+	"picobot/internal/flow"
+)
+
+const recoverReason = "picobot was restarted: the turn goes on from the record in the next run"
+
+// Recover sets every session going that has something unfinished, and ends the
+// runs a dead process left open. It is for a gateway that is the only one to run
+// work (embedded Temporal): the process lock proves that whoever held those runs'
+// tasks is dead, so nothing waits for a timeout, and a run that the record knows
+// better than its own history starts from the record. It must be called before
+// the worker runs.
+func (d *Dispatcher) Recover(ctx context.Context) error {
+	waiting, err := d.record.Waiting(ctx, d.opts.Now())
+	if err != nil {
+		return fmt.Errorf("recover: %w", err)
+	}
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(maxInFlight)
+	restarted := map[string]bool{}
+	for _, id := range waiting {
+		restarted[flow.SessionWorkflowID(id)] = true
+		g.Go(func() error { return d.restart(ctx, id) })
+	}
+	open, err := d.openSessions(ctx)
+	if err != nil {
+		return errors.Join(fmt.Errorf("recover: list open runs: %w", err), g.Wait())
+	}
+	for _, id := range open {
+		if !restarted[id] {
+			g.Go(func() error { return d.terminate(ctx, id) })
+		}
+	}
+	if err := g.Wait(); err != nil {
+		return fmt.Errorf("recover: %w", err)
+	}
+	if len(waiting) > 0 {
+		d.opts.Logger.Info("unfinished sessions go on", "sessions", len(waiting))
+	}
+	return nil
+}
+
+// restart starts a fresh run of the session in place of any open one.
+func (d *Dispatcher) restart(ctx context.Context, sessionID string) error {
+	o := d.startOptions(sessionID)
+	o.WorkflowIDConflictPolicy = enumspb.WORKFLOW_ID_CONFLICT_POLICY_TERMINATE_EXISTING
+	_, err := d.client.ExecuteWorkflow(ctx, o, flow.SessionWorkflow, d.input(sessionID))
+	if err != nil {
+		return fmt.Errorf("restart session %s: %w", sessionID, err)
+	}
+	return nil
+}
+
+func (d *Dispatcher) terminate(ctx context.Context, workflowID string) error {
+	err := d.client.TerminateWorkflow(ctx, workflowID, "", recoverReason)
+	if _, gone := errors.AsType[*serviceerror.NotFound](err); gone {
+		return nil
+	}
+	return err
+}
+
+// openSessions lists the ids of open session workflows.
+func (d *Dispatcher) openSessions(ctx context.Context) ([]string, error) {
+	var ids []string
+	var page []byte
+	for {
+		resp, err := d.client.ListWorkflow(ctx, &workflowservice.ListWorkflowExecutionsRequest{
+			Query:         fmt.Sprintf("WorkflowType = '%s' AND ExecutionStatus = 'Running' AND TaskQueue = '%s'", flow.SessionWorkflow, d.opts.Queues.Workflows()),
+			NextPageToken: page,
+		})
+		if err != nil {
+			return nil, err
+		}
+		for _, e := range resp.GetExecutions() {
+			if id := e.GetExecution().GetWorkflowId(); strings.HasPrefix(id, flow.SessionWorkflowID("")) {
+				ids = append(ids, id)
+			}
+		}
+		if page = resp.GetNextPageToken(); len(page) == 0 {
+			return ids, nil
+		}
+	}
+}

@@ -1,0 +1,69 @@
+package store_test
+
+import (
+	"database/sql"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"picobot/store"
+)
+
+func TestOpen_PragmasAreInForce(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "sessions.db")
+	s, _ := openAt(t, path)
+	running(t, s)
+	require.Equal(t, "wal", query[string](t, path, `PRAGMA journal_mode`))
+	require.Equal(t, "ok", query[string](t, path, `PRAGMA integrity_check`))
+	info, err := os.Stat(path)
+	require.NoError(t, err)
+	require.Equal(t, os.FileMode(0o600), info.Mode().Perm())
+}
+
+func TestOpen_PathWithOddCharacters(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "a b?c#d%20é")
+	require.NoError(t, os.MkdirAll(dir, 0o700))
+	path := filepath.Join(dir, "sessions.db")
+	s, _ := openAt(t, path)
+	running(t, s)
+	info, err := os.Stat(path)
+	require.NoError(t, err)
+	require.Positive(t, info.Size(), "the record must be in the file that was named")
+}
+
+func TestOpen_NewerSchema_IsRefused(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "sessions.db")
+	s, _ := openAt(t, path)
+	running(t, s)
+	db, err := sql.Open("sqlite", path)
+	require.NoError(t, err)
+	_, err = db.Exec(`INSERT INTO goose_db_version (version_id, is_applied) VALUES (9999, 1)`)
+	require.NoError(t, err)
+	require.NoError(t, db.Close())
+	_, err = store.Open(t.Context(), store.Options{Path: path, Now: time.Now})
+	require.ErrorIs(t, err, store.ErrSchemaTooNew)
+}
+
+func TestOpen_NotADatabase_SaysSo(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "sessions.db")
+	require.NoError(t, os.WriteFile(path, []byte("this is no database, it is a text file of some length, and it stays as it is"), 0o600))
+	_, err := store.Open(t.Context(), store.Options{Path: path, Now: time.Now})
+	require.ErrorContains(t, err, "sessions.db")
+}
+
+func TestWrite_LockedByAnother_IsRetriedThenUnavailable(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "sessions.db")
+	s, _ := openAt(t, path)
+	db, err := sql.Open("sqlite", "file:"+path+"?_txlock=immediate")
+	require.NoError(t, err)
+	defer func() { require.NoError(t, db.Close()) }()
+	lock, err := db.Begin()
+	require.NoError(t, err)
+	_, err = s.Accept(t.Context(), message("m1", "hello"))
+	require.ErrorIs(t, err, store.ErrUnavailable)
+	require.NoError(t, lock.Rollback())
+	accept(t, s, message("m1", "hello"))
+}
