@@ -118,6 +118,7 @@ type Failure struct {
 	Model    string `json:"model,omitempty"`
 	Provider string `json:"provider,omitempty"`
 	Status   int    `json:"status,omitempty"`
+	Detail   string `json:"detail,omitempty"` // what the provider said, cut short, secrets masked
 }
 
 // Codes of failures that are not a model's.

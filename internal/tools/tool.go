@@ -77,6 +77,8 @@ type Tool struct {
 	run         func(ctx context.Context, c Call, object map[string]json.RawMessage) (string, error)
 }
 
+var toolName = regexp.MustCompile(`^[a-z][a-z0-9_]{0,63}$`)
+
 // Name returns the name the model calls the tool by.
 func (t Tool) Name() string { return t.name }
 
@@ -84,7 +86,7 @@ func (t Tool) Name() string { return t.name }
 // error, the content follows the error's text. New panics when A has no schema
 // or the spec is incomplete, which is a mistake in the program.
 func New[A any](spec Spec[A], run func(ctx context.Context, c Call, args A) (string, error)) Tool {
-	if !regexp.MustCompile(`^[a-z][a-z0-9_]{0,63}$`).MatchString(spec.Name) {
+	if !toolName.MatchString(spec.Name) {
 		panic(fmt.Sprintf("tools: %q is no name for a tool", spec.Name))
 	}
 	if spec.Description == "" {

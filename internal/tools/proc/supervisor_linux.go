@@ -23,6 +23,9 @@ const (
 	reportFD  = 4
 )
 
+// crowd is how many processes a command may have and still get stopGrace.
+const crowd = 100
+
 // IsChild reports whether this process was started as a supervisor.
 func IsChild() bool { return len(os.Args) == 1 && os.Args[0] == childName }
 
@@ -159,24 +162,45 @@ func (f family) reap() {
 
 // end asks everybody to stop, then kills until nobody is left.
 func (f family) end() {
-	self := os.Getpid()
-	signalAll(descendants(self), syscall.SIGTERM)
-	grace := time.NewTimer(stopGrace)
-	defer grace.Stop()
-	select {
-	case <-f.empty:
-		return
-	case <-grace.C:
+	members := descendants(os.Getpid())
+	// So many are not given time: they may be multiplying.
+	if len(members) < crowd {
+		signalAll(members, syscall.SIGTERM)
+		grace := time.NewTimer(stopGrace)
+		defer grace.Stop()
+		select {
+		case <-f.empty:
+			return
+		case <-grace.C:
+		}
 	}
 	for {
-		// Stopped first, they cannot make children faster than we find them.
-		signalAll(descendants(self), syscall.SIGSTOP)
-		signalAll(descendants(self), syscall.SIGKILL)
+		signalAll(f.freeze(), syscall.SIGKILL)
 		select {
 		case <-f.empty:
 			return
 		case <-time.After(5 * time.Millisecond):
 		}
+	}
+}
+
+// freeze stops everybody until a look finds nobody new: frozen, they cannot make
+// children faster than they are killed.
+func (f family) freeze() []process {
+	frozen := map[process]bool{}
+	for {
+		members := descendants(os.Getpid())
+		fresh := members[:0:0]
+		for _, p := range members {
+			if !frozen[p] {
+				frozen[p] = true
+				fresh = append(fresh, p)
+			}
+		}
+		if len(fresh) == 0 {
+			return members
+		}
+		signalAll(fresh, syscall.SIGSTOP)
 	}
 }
 

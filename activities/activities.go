@@ -1,0 +1,98 @@
+package activities
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/worker"
+
+	"picobot/internal/flow"
+	"picobot/internal/live"
+	"picobot/internal/llm"
+	"picobot/internal/prompt"
+	"picobot/internal/text"
+	"picobot/internal/tools"
+	"picobot/store"
+)
+
+// Agent is what an agent's configuration says.
+type Agent struct {
+	Models            []string // names in the config: the model, then its fallbacks
+	MaxToolIterations int      // model steps with tools in one turn
+	MaxParallelTools  int
+}
+
+// Agents knows the configured agents. An unknown name is answered with the
+// default agent, so that removing one from the config bricks no session.
+type Agents interface{ Agent(name string) Agent }
+
+// Models knows the configured models.
+type Models interface {
+	Model(name string) (p llm.Provider, m llm.Model, windowTokens int, err error)
+}
+
+// Sender sends messages to the chats of one channel.
+type Sender interface {
+	// Send sends a message once per o.ID, however often it is called, and returns the
+	// channel's id of it. Errors that no other try can help wrap ErrRefused; a
+	// message that waits for somebody to be there is ErrNobodyThere.
+	Send(ctx context.Context, o store.Outbound) (externalID string, err error)
+}
+
+// Deps are what activities work with.
+type Deps struct {
+	Record  *store.Store
+	Models  Models
+	Agents  Agents
+	Tools   *tools.Registry
+	Prompt  prompt.AgentFile
+	Senders map[string]Sender // by channel
+	Hub     *live.Hub
+	Texts   *text.Catalogue
+	Now     func() time.Time
+	Logger  *slog.Logger
+	// Mask replaces secrets in a text meant for Temporal's history.
+	Mask func(string) string
+	// Keep stores a tool result where the model can read it, and returns the path.
+	Keep func(call tools.Call, tool, content string) (path string, err error)
+	// Summaries: whether contents (cut short) may be shown in Temporal's UI.
+	Summaries bool
+	// ReinjectEvery: after how many user turns a changed AGENT.md is written again.
+	ReinjectEvery int
+}
+
+// Activities are PicoBot's activities. Make them with New.
+type Activities struct {
+	Deps
+	flights *flights
+}
+
+// New returns activities that work with d.
+func New(d Deps) *Activities {
+	return &Activities{Deps: d, flights: newFlights()}
+}
+
+// CancelTurn stops what this process does for the turn, at once. The request must
+// be in the record before.
+func (a *Activities) CancelTurn(turnID string) { a.flights.cancel(turnID, tools.ErrCancelled) }
+
+// Register makes the activities of one task queue known to its worker.
+func (a *Activities) Register(r Registries) {
+	register(r.Workflows, flow.BeginTurn, a.BeginTurn)
+	register(r.Workflows, flow.FinishTurn, a.FinishTurn)
+	register(r.Workflows, flow.RequestCancel, a.RequestCancel)
+	register(r.Models, flow.CallModel, a.CallModel)
+	register(r.Tools, flow.RunTool, a.RunTool)
+	register(r.Deliveries, flow.Deliver, a.Deliver)
+}
+
+// Registries are the workers of the task queues.
+type Registries struct {
+	Workflows, Models, Tools, Deliveries worker.ActivityRegistry
+}
+
+func register(r worker.ActivityRegistry, name string, fn any) {
+	r.RegisterActivityWithOptions(fn, activity.RegisterOptions{Name: name})
+}

@@ -1,0 +1,71 @@
+package activities
+
+import (
+	"fmt"
+	"strings"
+
+	"picobot/internal/chat"
+	"picobot/internal/llm"
+	"picobot/internal/text"
+	"picobot/store"
+)
+
+// answer makes of a response the row that is stored: calls that may run, with ids
+// of their own and arguments that are JSON, or else words for the person.
+func (a *Activities) answer(resp llm.Response, req llm.Request, limit text.Message, rows []store.Row) chat.Message {
+	m := chat.Message{Role: chat.RoleAssistant, Content: strings.ToValidUTF8(resp.Content, "\uFFFD"), ReasoningContent: strings.ToValidUTF8(resp.ReasoningContent, "\uFFFD")}
+	switch {
+	case resp.Stop == llm.StopLength:
+		// Calls that were cut off must not run half-written.
+		m.Content = joinText(m.Content, a.Texts.Say(text.AnswerCut{Model: req.Model.Name}))
+	case resp.Stop == llm.StopContentFilter:
+		m.Content = joinText(m.Content, a.Texts.Say(text.ModelContentFiltered{Model: req.Model.Name}))
+	case req.ForbidTools:
+		// Calls made in spite of it are not run.
+		if strings.TrimSpace(m.Content) == "" {
+			m.Content = a.Texts.Say(limit)
+		}
+	case len(resp.ToolCalls) > 0:
+		m.ToolCalls = ownIDs(resp.ToolCalls, rows)
+	case strings.TrimSpace(m.Content) == "":
+		m.Content = a.Texts.Say(text.EmptyAnswer{Model: req.Model.Name})
+	}
+	return m
+}
+
+func joinText(answer, note string) string {
+	if strings.TrimSpace(answer) == "" {
+		return note
+	}
+	return answer + "\n\n" + note
+}
+
+// ownIDs makes ids that a provider repeats unique within the conversation, leaves
+// the others as they are (some providers insist on their own form), and stores
+// arguments as JSON.
+func ownIDs(calls []chat.ToolCall, rows []store.Row) []chat.ToolCall {
+	used := map[string]bool{}
+	for _, r := range rows {
+		for _, c := range r.ToolCalls {
+			used[c.ID] = true
+		}
+	}
+	out := make([]chat.ToolCall, len(calls))
+	for i, c := range calls {
+		id := unused(c.ID, used)
+		used[id] = true
+		out[i] = chat.NewToolCall(id, c.Function.Name, chat.StoredArguments(c.Function.Arguments))
+	}
+	return out
+}
+
+func unused(id string, used map[string]bool) string {
+	if id == "" {
+		id = "call"
+	}
+	free := id
+	for n := 2; used[free]; n++ {
+		free = fmt.Sprintf("%s_%d", id, n)
+	}
+	return free
+}

@@ -1,0 +1,63 @@
+package activities
+
+import (
+	"context"
+	"fmt"
+
+	"go.temporal.io/sdk/activity"
+
+	"picobot/internal/flow"
+	"picobot/store"
+)
+
+// maxClaims: a turn that was begun this often without getting on takes its
+// process down each time; it is given up rather than begun once more.
+const maxClaims = 5
+
+// BeginTurn claims the session's next turn and says where it stands.
+func (a *Activities) BeginTurn(ctx context.Context, in flow.SessionInput) (flow.Begun, error) {
+	agentPrompt, err := a.Prompt.Read()
+	if err != nil {
+		return flow.Begun{}, err
+	}
+	info := activity.GetInfo(ctx)
+	p, err := a.Record.BeginTurn(ctx, store.Begin{
+		SessionID:     in.SessionID,
+		WorkflowID:    info.WorkflowExecution.ID,
+		RunID:         info.WorkflowExecution.RunID,
+		AgentPrompt:   agentPrompt,
+		ReinjectEvery: a.ReinjectEvery,
+	})
+	if err != nil {
+		return flow.Begun{}, fmt.Errorf("begin the next turn of %s: %w", in.SessionID, err)
+	}
+	if p == nil {
+		return flow.Begun{}, nil
+	}
+	sess, err := a.Record.Session(ctx, in.SessionID)
+	if err != nil {
+		return flow.Begun{}, err
+	}
+	agent := a.Agents.Agent(sess.Agent)
+	return flow.Begun{
+		TurnID:      p.Turn.ID,
+		Step:        p.Step,
+		Calls:       a.calls(p.Open),
+		Models:      agent.Models,
+		MaxParallel: agent.MaxParallelTools,
+		Poisoned:    p.Turn.Claims > maxClaims,
+		Cancelled:   p.Turn.CancelRequestedAt != 0,
+	}, nil
+}
+
+// calls describes open calls for the workflow and the people who watch it.
+func (a *Activities) calls(open []store.OpenCall) []flow.Call {
+	out := make([]flow.Call, len(open))
+	for i, o := range open {
+		out[i] = flow.Call{Position: o.Position, Name: o.Call.Function.Name}
+		if a.Summaries {
+			out[i].Summary = a.Mask(a.summary(o.Call))
+		}
+	}
+	return out
+}

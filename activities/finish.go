@@ -1,0 +1,68 @@
+package activities
+
+import (
+	"context"
+	"errors"
+
+	"picobot/internal/chat"
+	"picobot/internal/flow"
+	"picobot/internal/llm"
+	"picobot/internal/text"
+	"picobot/store"
+)
+
+// FinishTurn ends a turn that did not end with an answer.
+func (a *Activities) FinishTurn(ctx context.Context, in flow.FinishInput) (flow.FinishResult, error) {
+	turn, err := a.Record.Turn(ctx, in.TurnID)
+	if err != nil {
+		return flow.FinishResult{}, err
+	}
+	key, err := chat.ParseSessionID(turn.SessionID)
+	if err != nil {
+		return flow.FinishResult{}, err
+	}
+	f := store.Finish{
+		TurnID:  in.TurnID,
+		Status:  in.Status,
+		NotRun:  notRunResult,
+		Unknown: unknownResult("the turn ended"),
+		Deliver: key.Channel != chat.ChannelCLI,
+	}
+	if in.Status == chat.TurnFailed {
+		f.Code, f.Text = in.Failure.Code, a.Texts.Say(failureText(in.Failure))
+	}
+	done, err := a.Record.FinishTurn(ctx, f)
+	if err != nil {
+		return flow.FinishResult{}, err
+	}
+	return flow.FinishResult{Outbound: done.Outbound}, nil
+}
+
+// failureText is the sentence a person reads about a failure.
+func failureText(f flow.Failure) text.Message {
+	switch f.Code {
+	case flow.CodePoisoned:
+		return text.PoisonTurn{Attempts: maxClaims}
+	case flow.CodeInternal:
+		return text.TurnFailed{Detail: f.Detail}
+	default:
+		return text.ModelFailed(&llm.Error{Kind: llm.Kind(f.Code), Status: f.Status, Provider: f.Provider, Model: f.Model, Message: f.Detail})
+	}
+}
+
+// RequestCancel records that the run was cancelled from outside Temporal's way:
+// from then on it is a /stop like any other.
+func (a *Activities) RequestCancel(ctx context.Context, turnID string) error {
+	turn, err := a.Record.Turn(ctx, turnID)
+	if err != nil {
+		return err
+	}
+	_, err = a.Record.Cancel(ctx, turn.SessionID, turnID)
+	if errors.Is(err, store.ErrNotFound) {
+		return nil // it has ended meanwhile
+	}
+	if err == nil {
+		a.CancelTurn(turnID)
+	}
+	return err
+}

@@ -1,0 +1,137 @@
+package activities
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"sync"
+	"time"
+
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/worker"
+
+	"picobot/internal/flow"
+	"picobot/internal/tools"
+)
+
+// heartbeatEvery is how often a running activity tells the server it lives; a
+// cancel travels back with it.
+const heartbeatEvery = 3 * time.Second
+
+// flights is the work in flight in this process. The work of an activity does not
+// run in the attempt's own context but beside it: an attempt that the server gave
+// up (a laptop that slept, a heartbeat that got lost) leaves it running, and the
+// next attempt in the same process joins it instead of doing it a second time.
+type flights struct {
+	mu sync.Mutex
+	m  map[flightKey]*flight
+}
+
+type flightKey struct {
+	turn     string
+	step     int
+	position int // -1 = the model call of the step
+	attempt  int // which model of the agent; 0 for tools
+}
+
+type flight struct {
+	done   chan struct{}
+	cancel context.CancelCauseFunc
+	result any
+	err    error
+}
+
+func newFlights() *flights { return &flights{m: map[flightKey]*flight{}} }
+
+// cancel stops all work of a turn.
+func (f *flights) cancel(turnID string, cause error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for k, fl := range f.m {
+		if k.turn == turnID {
+			fl.cancel(cause)
+		}
+	}
+}
+
+// start begins fn, or finds it running.
+func (f *flights) start(k flightKey, fn func(context.Context) (any, error)) *flight {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if fl, ok := f.m[k]; ok {
+		return fl
+	}
+	ctx, cancel := context.WithCancelCause(context.Background())
+	fl := &flight{done: make(chan struct{}), cancel: cancel}
+	f.m[k] = fl
+	go func() {
+		defer func() {
+			if p := recover(); p != nil {
+				fl.err = fmt.Errorf("activity panicked: %v\n%s", p, debug.Stack())
+			}
+			f.mu.Lock()
+			delete(f.m, k)
+			f.mu.Unlock()
+			cancel(nil)
+			close(fl.done)
+		}()
+		fl.result, fl.err = fn(ctx)
+	}()
+	return fl
+}
+
+// fly runs fn as the work of k and waits for it as one attempt of an activity
+// does: it beats from a timer, and passes on why the work must stop. Only a
+// cancel that the record knows of stops the work as cancelled; a context that
+// ends for any other reason (a lost heartbeat, a timeout) ends the attempt only.
+func fly[T any](ctx context.Context, a *Activities, k flightKey, fn func(context.Context) (T, error)) (T, error) {
+	var zero T
+	fl := a.flights.start(k, func(ctx context.Context) (any, error) { return fn(ctx) })
+	beat := time.NewTicker(heartbeatEvery)
+	defer beat.Stop()
+	stop, ended := activity.GetWorkerStopChannel(ctx), ctx.Done()
+	for {
+		select {
+		case <-fl.done:
+			if fl.err != nil {
+				return zero, a.failure(ctx, fl.err)
+			}
+			return fl.result.(T), nil
+		case <-beat.C:
+			activity.RecordHeartbeat(ctx)
+		case <-stop:
+			fl.cancel(tools.ErrShutdown)
+			stop = nil
+		case <-ended:
+			ended = nil
+			if errors.Is(context.Cause(ctx), worker.ErrWorkerShutdown) {
+				fl.cancel(tools.ErrShutdown)
+				continue
+			}
+			asked, err := a.Record.CancelRequested(context.WithoutCancel(ctx), k.turn)
+			if err != nil || !asked {
+				return zero, temporal.NewApplicationErrorWithCause("the attempt was given up, its work goes on", "AttemptLost", errors.Join(context.Cause(ctx), err))
+			}
+			fl.cancel(tools.ErrCancelled)
+		}
+	}
+}
+
+// failure gives an error of the work the type that workflows tell apart.
+func (a *Activities) failure(ctx context.Context, err error) error {
+	switch {
+	case errors.Is(err, errCancelled):
+		return temporal.NewNonRetryableApplicationError("a cancel was asked for", flow.ErrTypeCancelled, nil)
+	case errors.Is(err, errEnded):
+		return temporal.NewNonRetryableApplicationError("the turn has ended", flow.ErrTypeEnded, nil)
+	case errors.Is(err, tools.ErrShutdown):
+		return temporal.NewApplicationErrorWithOptions("the worker stops", flow.ErrTypeShutdown,
+			temporal.ApplicationErrorOptions{NextRetryDelay: time.Millisecond, Category: temporal.ApplicationErrorCategoryBenign})
+	}
+	if _, ok := errors.AsType[*temporal.ApplicationError](err); ok {
+		return err
+	}
+	return errors.New(a.Mask(err.Error()))
+}

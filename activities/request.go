@@ -1,0 +1,82 @@
+package activities
+
+import (
+	"strings"
+
+	"picobot/internal/chat"
+	"picobot/internal/llm"
+	"picobot/internal/prompt"
+	"picobot/internal/text"
+	"picobot/internal/tools"
+	"picobot/store"
+)
+
+// request builds the model's request from the record's rows. When tools are
+// forbidden in it, limit says why.
+func (a *Activities) request(t store.TurnContext, m llm.Model, windowTokens, maxIterations, step int) (req llm.Request, limit text.Message, err error) {
+	rows := make([]chat.Message, len(t.Rows))
+	for i, r := range t.Rows {
+		rows[i] = r.Message
+	}
+	messages, err := prompt.Fit(prompt.Messages(rows), room(windowTokens, m.MaxOutputTokens), func(m chat.Message) (string, error) {
+		return a.Keep(tools.Call{ID: t.Turn.ID + "." + m.ToolCallID, TurnID: t.Turn.ID, SessionID: t.Session.ID}, m.ToolName, m.Content)
+	})
+	if err != nil {
+		return req, nil, err
+	}
+	if step > maxIterations {
+		limit = text.ToolLimitReached{Limit: maxIterations}
+	} else if tool, ok := repeating(t.Rows, t.Turn.ID); ok {
+		limit = text.ToolKeepsFailing{Tool: tool, Times: maxRepeats}
+	}
+	req = llm.Request{Model: m, Messages: make([]llm.Message, len(messages)), ForbidTools: limit != nil}
+	for i, msg := range messages {
+		req.Messages[i] = llm.Message{Message: msg}
+	}
+	for _, d := range a.Tools.Definitions() {
+		req.Tools = append(req.Tools, llm.Tool{Name: d.Name, Description: d.Description, Parameters: d.Parameters})
+	}
+	return req, limit, nil
+}
+
+// room is how much of a window a request may fill: what the answer needs stays free.
+func room(windowTokens, maxOutputTokens int) int {
+	if maxOutputTokens <= 0 {
+		maxOutputTokens = windowTokens / 8
+	}
+	return windowTokens - min(maxOutputTokens, windowTokens/2)
+}
+
+// maxRepeats identical failing calls in a row are taken for a loop.
+const maxRepeats = 3
+
+// repeating reports whether the turn's last calls are the same failing call over
+// and over, and of which tool.
+func repeating(rows []store.Row, turnID string) (tool string, ok bool) {
+	type outcome struct{ name, arguments, result string }
+	var last []outcome
+	results := map[string]string{}
+	for _, r := range rows {
+		if r.TurnID == turnID && r.Role == chat.RoleTool {
+			results[r.ToolCallID] = r.Content
+		}
+	}
+	for _, r := range rows {
+		if r.TurnID != turnID {
+			continue
+		}
+		for _, c := range r.ToolCalls {
+			last = append(last, outcome{c.Function.Name, c.Function.Arguments, results[c.ID]})
+		}
+	}
+	if len(last) < maxRepeats {
+		return "", false
+	}
+	last = last[len(last)-maxRepeats:]
+	for _, o := range last {
+		if o != last[0] || !strings.HasPrefix(o.result, "Error:") {
+			return "", false
+		}
+	}
+	return last[0].name, true
+}

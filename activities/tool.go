@@ -1,0 +1,108 @@
+package activities
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"picobot/internal/chat"
+	"picobot/internal/flow"
+	"picobot/internal/live"
+	"picobot/internal/tools"
+	"picobot/internal/tools/proc"
+	"picobot/store"
+)
+
+const notRunResult = "Error: the turn ended before this call was run."
+
+func unknownResult(why string) string {
+	return "Unknown outcome: " + why + " while this call was running. It may or may not have acted, and was not run again. Look at what is there before you act."
+}
+
+// RunTool runs one call of a step and writes its result down. Read-only tools run
+// again after a crash; those that act outside run at most once.
+func (a *Activities) RunTool(ctx context.Context, in flow.ToolInput) (flow.ToolResult, error) {
+	k := flightKey{turn: in.TurnID, step: in.Step, position: in.Position}
+	return fly(ctx, a, k, func(ctx context.Context) (flow.ToolResult, error) {
+		run, err := a.runTool(ctx, in)
+		if err != nil {
+			return flow.ToolResult{}, a.fenced(context.WithoutCancel(ctx), in.TurnID, err)
+		}
+		return flow.ToolResult{Status: run.Status}, nil
+	})
+}
+
+func (a *Activities) runTool(ctx context.Context, in flow.ToolInput) (store.ToolRun, error) {
+	w, err := a.Record.ToolWork(ctx, in.TurnID, in.Step, in.Position)
+	if err != nil {
+		return store.ToolRun{}, err
+	}
+	if w.Run != nil && w.Run.Status.Final() {
+		return *w.Run, nil
+	}
+	if err := open(w.Turn); err != nil {
+		return store.ToolRun{}, err
+	}
+	name, arguments := w.Call.Function.Name, chat.RawArguments(w.Call.Function.Arguments)
+	run := store.ToolRun{
+		TurnID: in.TurnID, Step: in.Step, Position: in.Position,
+		CallID: w.Call.ID, Name: name, Effect: string(a.Tools.Effect(name, arguments)),
+		StartedAt: a.Now().UnixMilli(),
+	}
+	id := runID(in)
+	if run.Effect == string(tools.Outside) {
+		claim, fresh, err := a.Record.ClaimTool(ctx, run)
+		if err != nil {
+			return run, err
+		}
+		if claim.Status.Final() {
+			return claim, nil
+		}
+		if !fresh {
+			return a.abandoned(ctx, claim, id)
+		}
+	}
+	a.Hub.Publish(w.Session.ID, live.Progress{TurnID: in.TurnID, Step: in.Step, Tool: &live.ToolStart{
+		Position: in.Position, CallID: w.Call.ID, Name: name, Summary: a.summary(w.Call)}})
+	result := a.Tools.Run(ctx, tools.Call{
+		ID: id, TurnID: in.TurnID, SessionID: w.Session.ID, Channel: w.Session.Channel,
+		ChatID: w.Session.ChatID, SenderID: w.Inbound.SenderID,
+	}, name, arguments)
+	if why := stopped(ctx); why != nil && run.Effect != string(tools.Outside) {
+		return run, why // nothing was done that must be known; a later attempt starts afresh
+	}
+	run.Status, run.Result = chat.ToolCompleted, result.Content
+	if result.Failed {
+		run.Status = chat.ToolFailed
+	}
+	run, err = persist(ctx, func(ctx context.Context) (store.ToolRun, error) { return a.Record.CommitTool(ctx, run) })
+	if err != nil {
+		return run, err
+	}
+	if why := stopped(ctx); errors.Is(why, errCancelled) {
+		return run, why
+	}
+	return run, nil
+}
+
+// abandoned ends a call that an attempt now dead had claimed: what is left running
+// of it is stopped, and nobody can say what it did.
+func (a *Activities) abandoned(ctx context.Context, claim store.ToolRun, id string) (store.ToolRun, error) {
+	if err := proc.KillMarked(id); err != nil {
+		return claim, fmt.Errorf("stop what is left of %s: %w", claim.Name, err)
+	}
+	claim.Status, claim.Result = chat.ToolUnknown, unknownResult("PicoBot's process died")
+	return persist(ctx, func(ctx context.Context) (store.ToolRun, error) { return a.Record.CommitTool(ctx, claim) })
+}
+
+// runID names a call among all calls ever made; what the call starts is marked with it.
+func runID(in flow.ToolInput) string {
+	return fmt.Sprintf("%s.%d.%d", in.TurnID, in.Step, in.Position)
+}
+
+func (a *Activities) summary(c chat.ToolCall) string {
+	return a.Tools.Summary(c.Function.Name, chat.RawArguments(c.Function.Arguments), maxSummary)
+}
+
+// maxSummary bounds what Temporal's UI shows of a call, in characters.
+const maxSummary = 120
