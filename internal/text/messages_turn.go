@@ -1,0 +1,132 @@
+package text
+
+// The built-in model.
+type (
+	// OfflineNotice is said at every start and with every first reply while the
+	// built-in model answers.
+	OfflineNotice struct{ msg }
+)
+
+// Why the model gave no answer, one text for each kind of llm.Error. ModelFailed
+// chooses among them. Model and Provider are names of the configuration; Detail is
+// what the provider said.
+type (
+	// ModelRateLimited is kind rate_limited.
+	ModelRateLimited struct {
+		msg
+		Model, Provider string
+	}
+	// ModelOverloaded is kind overloaded.
+	ModelOverloaded struct {
+		msg
+		Model, Provider string
+	}
+	// ModelServerError is kind server_error.
+	ModelServerError struct {
+		msg
+		Model, Provider, Detail string
+	}
+	// ModelTimeout is kind timeout.
+	ModelTimeout struct {
+		msg
+		Model, Provider string
+	}
+	// ModelUnreachable is kind transport.
+	ModelUnreachable struct {
+		msg
+		Model, Provider string
+	}
+	// ModelIncomplete is kind incomplete_stream.
+	ModelIncomplete struct {
+		msg
+		Model, Provider string
+	}
+	// ModelAuth is kind auth.
+	ModelAuth struct {
+		msg
+		Model, Provider string
+	}
+	// ModelQuota is kind quota.
+	ModelQuota struct {
+		msg
+		Model, Provider string
+	}
+	// ModelNotFound is kind not_found.
+	ModelNotFound struct {
+		msg
+		Model, Provider string
+	}
+	// ModelBadRequest is kind bad_request.
+	ModelBadRequest struct {
+		msg
+		Model, Provider, Detail string
+	}
+	// ModelContextTooLarge is kind context_too_large.
+	ModelContextTooLarge struct {
+		msg
+		Model, Provider string
+	}
+	// ModelContentFiltered is kind content_filtered.
+	ModelContentFiltered struct {
+		msg
+		Model, Provider string
+	}
+	// ModelCanceled is kind canceled: the call was given up from our side.
+	ModelCanceled struct {
+		msg
+		Model, Provider string
+	}
+)
+
+// How a turn ends other than with an answer of the model.
+type (
+	// TurnFailed is said of a failure that has no text of its own.
+	TurnFailed struct {
+		msg
+		Detail string
+	}
+	// TurnCancelled is said of a turn that somebody stopped.
+	TurnCancelled struct{ msg }
+	// PoisonTurn is said of a turn whose process died each time it was started.
+	PoisonTurn struct {
+		msg
+		Attempts int
+	}
+	// ToolLimitReached is said of a turn that used all its model calls.
+	ToolLimitReached struct {
+		msg
+		Limit int
+	}
+	// ToolKeepsFailing is said of a turn ended because one call failed again and again.
+	ToolKeepsFailing struct {
+		msg
+		Tool  string
+		Times int
+	}
+	// EmptyAnswer is said when the model answered with nothing.
+	EmptyAnswer struct {
+		msg
+		Model string
+	}
+	// AnswerCut follows an answer that reached the length limit.
+	AnswerCut struct {
+		msg
+		Model string
+	}
+	// TurnTimedOut is said of a turn that ran longer than it may.
+	TurnTimedOut struct {
+		msg
+		Seconds int
+	}
+	// StoreUnavailable is said when a message could not be written down.
+	StoreUnavailable struct{ msg }
+)
+
+// What tells a running turn that it goes on elsewhere.
+type (
+	// UsingFallback is said when another model takes over.
+	UsingFallback struct {
+		msg
+		Model, Fallback string
+	}
+)
