@@ -1,0 +1,217 @@
+package activities_test
+
+import (
+	"context"
+	"log/slog"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/testsuite"
+
+	"picobot/activities"
+	"picobot/internal/chat"
+	"picobot/internal/flow"
+	"picobot/internal/live"
+	"picobot/internal/llm"
+	"picobot/internal/prompt"
+	"picobot/internal/text"
+	"picobot/internal/tools"
+	"picobot/internal/tools/proc"
+	"picobot/store"
+)
+
+func TestMain(m *testing.M) {
+	if proc.IsChild() {
+		proc.Main()
+		return
+	}
+	m.Run()
+}
+
+// model is a provider that says what the test tells it to.
+type model struct {
+	mu    sync.Mutex
+	reply func(ctx context.Context, req llm.Request, n int, onDelta func(llm.Delta)) (llm.Response, error)
+	calls []llm.Request
+}
+
+func (m *model) Complete(ctx context.Context, req llm.Request, onDelta func(llm.Delta)) (llm.Response, error) {
+	m.mu.Lock()
+	m.calls = append(m.calls, req)
+	n := len(m.calls)
+	m.mu.Unlock()
+	return m.reply(ctx, req, n, onDelta)
+}
+
+func (m *model) Ping(context.Context) error { return nil }
+
+func (m *model) count() int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return len(m.calls)
+}
+
+func says(content string) func(context.Context, llm.Request, int, func(llm.Delta)) (llm.Response, error) {
+	return func(context.Context, llm.Request, int, func(llm.Delta)) (llm.Response, error) {
+		return llm.Response{Content: content, Stop: llm.StopEnd, Usage: chat.Usage{PromptTokens: 1, CompletionTokens: 1}}, nil
+	}
+}
+
+func calls(cs ...chat.ToolCall) func(context.Context, llm.Request, int, func(llm.Delta)) (llm.Response, error) {
+	return func(context.Context, llm.Request, int, func(llm.Delta)) (llm.Response, error) {
+		return llm.Response{ToolCalls: cs, Stop: llm.StopToolCalls}, nil
+	}
+}
+
+// fixture is a record, a model and some tools, and activities that work with them.
+type fixture struct {
+	*testing.T
+	env    *testsuite.TestActivityEnvironment
+	acts   *activities.Activities
+	record *store.Store
+	model  *model
+	window int
+	agent  activities.Agent
+	sender *sender
+	hub    *live.Hub
+	seq    int
+
+	acted    chan string   // an outside tool has acted
+	release  chan struct{} // lets the slow tools end
+	readRuns int
+}
+
+func (f *fixture) Model(name string) (llm.Provider, llm.Model, int, error) {
+	return f.model, llm.Model{Name: name, ID: name}, f.window, nil
+}
+
+func (f *fixture) Agent(string) activities.Agent { return f.agent }
+
+type args struct {
+	Text string `json:"text,omitempty" jsonschema:"a text"`
+}
+
+func newFixture(t *testing.T) *fixture {
+	t.Helper()
+	f := &fixture{T: t, model: &model{reply: says("hi")}, window: 100_000, sender: &sender{}, hub: live.NewHub(),
+		agent: activities.Agent{Models: []string{"main"}, MaxToolIterations: 5, MaxParallelTools: 2},
+		acted: make(chan string, 10), release: make(chan struct{})}
+	dir := t.TempDir()
+	s, err := store.Open(t.Context(), store.Options{Path: filepath.Join(dir, "sessions.db"), Now: time.Now})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, s.Close()) })
+	f.record = s
+	spec := func(name string, e tools.Effect) tools.Spec[args] {
+		return tools.Spec[args]{Name: name, Description: name, Effect: e}
+	}
+	registry, err := tools.NewRegistry(tools.Options{},
+		tools.New(spec("look", tools.ReadOnly), func(_ context.Context, _ tools.Call, a args) (string, error) {
+			f.readRuns++
+			return "seen " + a.Text, nil
+		}),
+		tools.New(spec("act", tools.Outside), func(ctx context.Context, _ tools.Call, a args) (string, error) {
+			f.acted <- a.Text
+			if a.Text != "slow" {
+				return "done " + a.Text, nil
+			}
+			select {
+			case <-f.release:
+				return "done slow", nil
+			case <-ctx.Done():
+				return "half done", context.Cause(ctx)
+			}
+		}),
+	)
+	require.NoError(t, err)
+	f.acts = activities.New(activities.Deps{
+		Record: s, Models: f, Agents: f, Tools: registry, Prompt: prompt.NewAgentFile(filepath.Join(dir, "AGENT.md")),
+		Senders: map[string]activities.Sender{"feishu": f.sender}, Hub: f.hub, Texts: text.For("en"), Now: time.Now,
+		Logger: slog.New(slog.DiscardHandler), Mask: func(s string) string { return s }, Summaries: true,
+		Keep: func(_ tools.Call, tool, _ string) (string, error) { return ".picobot/output/" + tool + ".txt", nil },
+	})
+	f.env = f.newEnv()
+	return f
+}
+
+func (f *fixture) newEnv() *testsuite.TestActivityEnvironment {
+	env := (&testsuite.WorkflowTestSuite{}).NewTestActivityEnvironment()
+	reg := func(name string, fn any) { env.RegisterActivityWithOptions(fn, activity.RegisterOptions{Name: name}) }
+	reg(flow.BeginTurn, f.acts.BeginTurn)
+	reg(flow.CallModel, f.acts.CallModel)
+	reg(flow.RunTool, f.acts.RunTool)
+	reg(flow.FinishTurn, f.acts.FinishTurn)
+	reg(flow.RequestCancel, f.acts.RequestCancel)
+	reg(flow.Deliver, f.acts.Deliver)
+	return env
+}
+
+func do[T any](f *fixture, env *testsuite.TestActivityEnvironment, name string, in any) (T, error) {
+	var out T
+	v, err := env.ExecuteActivity(name, in)
+	if err == nil {
+		require.NoError(f, v.Get(&out))
+	}
+	return out, err
+}
+
+// begin accepts a message and begins its turn.
+func (f *fixture) begin(channel, content string) flow.Begun {
+	f.Helper()
+	f.seq++
+	a, err := f.record.Accept(f.Context(), store.Inbound{Channel: channel, ChatID: "c", ExternalID: strconv.Itoa(f.seq), SenderID: "me", Content: content})
+	require.NoError(f, err)
+	return f.beginAgain(a.Turn.SessionID)
+}
+
+func (f *fixture) beginAgain(sessionID string) flow.Begun {
+	f.Helper()
+	b, err := do[flow.Begun](f, f.env, flow.BeginTurn, flow.SessionInput{SessionID: sessionID})
+	require.NoError(f, err)
+	return b
+}
+
+func (f *fixture) ask(turnID string, step int) (flow.ModelResult, error) {
+	return do[flow.ModelResult](f, f.env, flow.CallModel, flow.ModelInput{TurnID: turnID, Step: step})
+}
+
+func (f *fixture) tool(turnID string, step, pos int) (flow.ToolResult, error) {
+	return do[flow.ToolResult](f, f.env, flow.RunTool, flow.ToolInput{TurnID: turnID, Step: step, Position: pos})
+}
+
+func (f *fixture) turn(id string) store.Turn {
+	f.Helper()
+	t, err := f.record.Turn(f.Context(), id)
+	require.NoError(f, err)
+	return t
+}
+
+func (f *fixture) rows(turnID string) []store.Row {
+	f.Helper()
+	r, err := f.record.Messages(f.Context(), f.turn(turnID).SessionID, 0, 0)
+	require.NoError(f, err)
+	return r
+}
+
+// last is the newest row's content.
+func (f *fixture) last(turnID string) string {
+	r := f.rows(turnID)
+	return r[len(r)-1].Content
+}
+
+type sender struct {
+	err  error
+	sent []string
+}
+
+func (s *sender) Send(_ context.Context, o store.Outbound) (string, error) {
+	if s.err != nil {
+		return "", s.err
+	}
+	s.sent = append(s.sent, o.Content)
+	return "om_1", nil
+}
