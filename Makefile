@@ -1,0 +1,42 @@
+# Everything a developer or CI runs. `make check` is what CI runs.
+
+GOLANGCI_LINT_VERSION := v2.15.0
+WORKFLOWCHECK_VERSION := v0.6.0
+VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+
+# The embedded Temporal server is never built with -race: that alone would take
+# longer than all tests. Packages that import it are tested without.
+PACKAGES  = $(shell go list ./...)
+WITH_ENGINE = $(shell go list -test -f '{{$$p := .ImportPath}}{{range .Deps}}{{if eq . "picobot/internal/engine"}}{{$$p}} {{end}}{{end}}' ./... | tr ' ' '\n' | sed -e 's/\.test$$//' -e 's/_test$$//' -e 's/\[.*//' | sort -u) picobot/internal/engine
+WITHOUT_ENGINE = $(filter-out $(WITH_ENGINE),$(PACKAGES))
+
+.PHONY: build test lint bench check fuzz clean
+
+build: ## the binary, ./picobot
+	go build -trimpath -ldflags '-X picobot/cli.version=$(VERSION)' -o picobot .
+
+test: ## all tests; -race wherever the embedded server is not part of it
+	go test -race -shuffle=on -timeout 10m $(WITHOUT_ENGINE)
+	go test -shuffle=on -timeout 15m $(sort $(WITH_ENGINE))
+
+lint: bin/golangci-lint bin/workflowcheck ## formatting, vet, the layers, determinism of workflows
+	go vet ./...
+	bin/golangci-lint run ./...
+	bin/workflowcheck ./workflows/...
+
+bench: ## benchmarks, each beside its baseline
+	go test -run '^$$' -bench . -benchmem ./...
+
+fuzz: ## every fuzz target for a short while
+	./scripts/fuzz.sh 20s
+
+check: build lint test ## what CI runs
+
+bin/golangci-lint:
+	GOBIN=$(CURDIR)/bin go install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_LINT_VERSION)
+
+bin/workflowcheck:
+	GOBIN=$(CURDIR)/bin go install go.temporal.io/sdk/contrib/tools/workflowcheck@$(WORKFLOWCHECK_VERSION)
+
+clean:
+	rm -rf picobot bin
