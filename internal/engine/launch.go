@@ -90,6 +90,11 @@ func launchOn(ctx context.Context, o Options, p *prepared, at ports, secret *int
 func (r *running) start(options []temporal.ServerOption, started chan<- error) {
 	err := errors.New("temporal server: it ended without saying why")
 	defer func() {
+		// sync.OnceValue, in which the server opens its ports, makes a panic of
+		// a goroutine's end.
+		if p := recover(); p != nil {
+			err = fmt.Errorf("temporal server: %v", p)
+		}
 		if fault := r.log.fail.get(); fault != nil {
 			err = fault
 		}

@@ -62,8 +62,6 @@ func testOptions(t *testing.T, dir string) Options {
 	}
 }
 
-// testLogger writes to the test's log until the test ends. The server leaves
-// goroutines behind that must not be able to fail a later test.
 func testLogger(t *testing.T) *slog.Logger {
 	return slog.New(slog.NewTextHandler(t.Output(), nil))
 }

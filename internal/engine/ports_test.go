@@ -2,12 +2,16 @@ package engine
 
 import (
 	"errors"
+	"log/slog"
 	"net"
 	"os"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
+
+	"go.temporal.io/server/common/primitives"
 )
 
 // taken listens on a port until the test ends.
@@ -88,6 +92,36 @@ func TestDialHost(t *testing.T) {
 			t.Errorf("%s: got %s, want %s", ip, got, want)
 		}
 	}
+}
+
+func TestPortThatIsLostBeforeTheServerOpensItIsReported(t *testing.T) {
+	o := testOptions(t, t.TempDir()).withDefaults()
+	o.Logger = slog.New(slog.DiscardHandler) // it is loud about it
+	p := prepareOnce(t, o.Dir)
+	secret, err := newInternalTLS()
+	if err != nil {
+		t.Fatal(err)
+	}
+	at, err := choosePorts(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	at.release()
+	_, lost, err := net.SplitHostPort(taken(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if at.internal[primitives.HistoryService], err = strconv.Atoi(lost); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := launchOn(t.Context(), o, p, at, secret); err == nil || !lostPort(err) {
+		t.Fatalf("got %v", err)
+	}
+	// The next try, with other ports, is not hindered by the failed one.
+	c := connect(t, start(t, o))
+	runWorker(t, c)
+	startWait(t, c, "second try")
+	finishWait(t, c, "second try")
 }
 
 func TestLostPortIsRecognised(t *testing.T) {

@@ -131,6 +131,10 @@ func TestFilesThatDoNotFitAreSetAside(t *testing.T) {
 			func(t *testing.T, f files) { overwrite(t, f.main(), 40*4096, strings.Repeat("\xff", 4096)) },
 			"temporal.db cannot be used",
 		},
+		"the visibility file is empty": {
+			func(t *testing.T, f files) { overwrite(t, f.visibility(), 0, "") },
+			"visibility.db cannot be used",
+		},
 		"the main file was cut short": {
 			func(t *testing.T, f files) {
 				if err := os.Truncate(f.main(), 3*4096); err != nil {

@@ -108,7 +108,8 @@ func checkpoint(ctx context.Context, path string) (err error) {
 	return nil
 }
 
-// schemaHash names the tables, indexes and triggers of a database.
+// schemaHash names the tables, indexes and triggers of a database. One without
+// any is an error: it would pass for equal to another one without any.
 func schemaHash(ctx context.Context, db *sql.DB) (string, error) {
 	rows, err := db.QueryContext(ctx, "SELECT type, name, coalesce(sql, '') FROM sqlite_master ORDER BY type, name")
 	if err != nil {
@@ -116,7 +117,9 @@ func schemaHash(ctx context.Context, db *sql.DB) (string, error) {
 	}
 	defer rows.Close()
 	sum := sha256.New()
+	empty := true
 	for rows.Next() {
+		empty = false
 		var kind, name, text string
 		if err := rows.Scan(&kind, &name, &text); err != nil {
 			return "", fmt.Errorf("read the schema: %w", err)
@@ -125,6 +128,9 @@ func schemaHash(ctx context.Context, db *sql.DB) (string, error) {
 	}
 	if err := rows.Err(); err != nil {
 		return "", fmt.Errorf("read the schema: %w", err)
+	}
+	if empty {
+		return "", errors.New("read the schema: there is none")
 	}
 	return hex.EncodeToString(sum.Sum(nil)), nil
 }

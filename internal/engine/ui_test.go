@@ -116,6 +116,53 @@ func testUI(t *testing.T, s *Server) {
 			t.Errorf("%d %.200s", code, body)
 		}
 	})
+	t.Run("a browser that is let in can act", func(t *testing.T) {
+		c := connect(t, s)
+		startWait(t, c, "to be stopped")
+		jar, err := cookiejar.New(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		browser := &http.Client{Jar: jar}
+		resp, err := browser.Get(s.UILoginURL())
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = resp.Body.Close()
+		post := func(token string) int {
+			t.Helper()
+			r, err := http.NewRequestWithContext(t.Context(), http.MethodPost,
+				s.UIURL()+"/api/v1/namespaces/default/workflows/to%20be%20stopped/terminate",
+				strings.NewReader(`{"reason":"test"}`))
+			if err != nil {
+				t.Fatal(err)
+			}
+			r.Header.Set("Content-Type", "application/json")
+			r.Header.Set("Origin", s.UIURL())
+			r.Header.Set("X-CSRF-Token", token)
+			resp, err := browser.Do(r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer resp.Body.Close()
+			return resp.StatusCode
+		}
+		token := ""
+		for _, cookie := range jar.Cookies(resp.Request.URL) {
+			if cookie.Name == "_csrf" {
+				token = cookie.Value
+			}
+		}
+		if code := post("wrong"); code != http.StatusForbidden {
+			t.Errorf("with a wrong token: %d", code)
+		}
+		if code := post(token); code != http.StatusOK {
+			t.Errorf("with the token: %d", code)
+		}
+		if err := c.GetWorkflow(t.Context(), "to be stopped", "").Get(t.Context(), nil); err == nil || !strings.Contains(err.Error(), "terminated") {
+			t.Errorf("got %v", err)
+		}
+	})
 	t.Run("it does not look for news", func(t *testing.T) {
 		code, body := get(t, "/api/v1/releases", withBearer)
 		if code != http.StatusOK || !strings.Contains(body, `{}`) {
