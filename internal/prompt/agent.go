@@ -47,16 +47,19 @@ func (a AgentFile) create() (string, error) {
 	if err := os.MkdirAll(filepath.Dir(a.path), 0o700); err != nil {
 		return "", fmt.Errorf("make the agent's prompt: %w", err)
 	}
-	f, err := os.OpenFile(a.path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
-	if errors.Is(err, fs.ErrExist) {
-		return a.Read() // somebody else was faster
-	}
+	// Written aside and linked into place: nobody ever reads half a file, and a file
+	// that somebody else has made meanwhile stays.
+	f, err := os.CreateTemp(filepath.Dir(a.path), ".AGENT-*")
 	if err != nil {
 		return "", fmt.Errorf("make the agent's prompt: %w", err)
 	}
+	defer os.Remove(f.Name()) //nolint:errcheck // a leftover harms nobody
 	_, err = f.WriteString(defaultAgent)
-	if err := errors.Join(err, f.Close()); err != nil {
+	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
 		return "", fmt.Errorf("make the agent's prompt: %w", err)
 	}
-	return strings.TrimSpace(defaultAgent), nil
+	if err := os.Link(f.Name(), a.path); err != nil && !errors.Is(err, fs.ErrExist) {
+		return "", fmt.Errorf("make the agent's prompt: %w", err)
+	}
+	return a.Read()
 }

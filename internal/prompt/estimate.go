@@ -6,13 +6,18 @@ import (
 
 // Estimate returns about how many tokens the messages are: four ASCII characters
 // a token, every other rune one token, times 1.2. It errs on the high side.
-func Estimate(messages []chat.Message) int {
-	quarters := 0
+func Estimate(messages []chat.Message) int { return tokens(totalWeight(messages)) }
+
+func totalWeight(messages []chat.Message) int {
+	n := 0
 	for _, m := range messages {
-		quarters += weight(m)
+		n += weight(m)
 	}
-	return quarters * 12 / 40
+	return n
 }
+
+// tokens turns a weight into tokens, with the margin.
+func tokens(weight int) int { return weight * 12 / 40 }
 
 const perMessage = 16 // quarter tokens of a message's own frame
 

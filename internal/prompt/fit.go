@@ -2,6 +2,7 @@ package prompt
 
 import (
 	"fmt"
+	"slices"
 
 	"picobot/internal/chat"
 )
@@ -12,17 +13,18 @@ import (
 // path the model can read. The newest result stays whole. Messages that do not
 // fit even so are returned as they are then: the provider decides.
 func Fit(messages []chat.Message, maxTokens int, keep func(chat.Message) (string, error)) ([]chat.Message, error) {
-	if maxTokens <= 0 || Estimate(messages) <= maxTokens {
+	size := totalWeight(messages)
+	if maxTokens <= 0 || tokens(size) <= maxTokens {
 		return messages, nil
 	}
-	out := append([]chat.Message(nil), messages...)
+	out := slices.Clone(messages)
 	newest := -1
 	for i, m := range out {
 		if m.Role == chat.RoleTool {
 			newest = i
 		}
 	}
-	for i := lastUser(out) + 1; i < newest && Estimate(out) > maxTokens; i++ {
+	for i := lastUser(out) + 1; i < newest && tokens(size) > maxTokens; i++ {
 		m := out[i]
 		if m.Role != chat.RoleTool || weight(m) <= stubWeight {
 			continue
@@ -32,6 +34,7 @@ func Fit(messages []chat.Message, maxTokens int, keep func(chat.Message) (string
 			return nil, fmt.Errorf("keep the result of %s: %w", m.ToolName, err)
 		}
 		out[i].Content = fmt.Sprintf("(this result was left out because the conversation is long; the whole is in %s, read it with file_read)", path)
+		size += weight(out[i]) - weight(m)
 	}
 	return out, nil
 }
