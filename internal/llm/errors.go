@@ -57,7 +57,10 @@ type Error struct {
 }
 
 func (e *Error) Error() string {
-	msg := fmt.Sprintf("model %s at provider %s: %s", e.Model, e.Provider, e.Kind)
+	msg := fmt.Sprintf("provider %s: %s", e.Provider, e.Kind)
+	if e.Model != "" { // a ping asks no model
+		msg = fmt.Sprintf("model %s at %s", e.Model, msg)
+	}
 	if e.Status != 0 {
 		msg += fmt.Sprintf(" (HTTP %d)", e.Status)
 	}

@@ -86,4 +86,3 @@ func quirkTable() map[string]fakeopenai.Quirks {
 		"created is a float":             {FloatCreated: true},
 	}
 }
-
