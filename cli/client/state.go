@@ -1,0 +1,333 @@
+package client
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+
+	"picobot/internal/chat"
+	"picobot/internal/protocol"
+)
+
+// maxTries bounds how often one message is sent without ever being accepted: one
+// that makes the gateway hang up must not be sent for ever.
+const maxTries = 8
+
+// state is what a conversation has to remember beyond a connection. It knows no
+// network: connect says that a connection begins, pending what to send on it, and
+// receive takes what comes.
+type state struct {
+	mu        sync.Mutex
+	hello     protocol.Hello
+	wanted    bool // the person asked for hello's session: it must exist
+	sessionID string
+	lastSeq   int64
+	conn      int // number of the present connection
+	welcomed  bool
+	exchanges []*exchange     // unanswered messages, oldest first
+	notices   map[string]bool // ids of notices that were shown
+}
+
+// exchange is a message and what has become of it so far.
+type exchange struct {
+	id, text string
+	sentOn   int // connection it was last sent on
+	tries    int // connections on which it was the next to be accepted
+	accepted *protocol.Accepted
+	fromSeq  int64 // its rows come after this one
+	reply    *protocol.Message
+	final    *protocol.Turn
+
+	cancel   bool
+	cancelOn int // connection the cancel was last sent on
+	wantRows bool
+	rowsOn   int // connection the rows were last asked for on
+
+	done chan result // receives once
+}
+
+type result struct {
+	outcome Outcome
+	err     error
+}
+
+func newState(hello protocol.Hello) *state {
+	return &state{hello: hello, wanted: hello.SessionID != "", notices: map[string]bool{}}
+}
+
+func (s *state) session() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.sessionID
+}
+
+func (s *state) add(id, text string) *exchange {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	x := &exchange{id: id, text: text, done: make(chan result, 1)}
+	s.exchanges = append(s.exchanges, x)
+	return x
+}
+
+func (s *state) forget(x *exchange) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.drop(x)
+}
+
+func (s *state) drop(x *exchange) {
+	for i, other := range s.exchanges {
+		if other == x {
+			s.exchanges = append(s.exchanges[:i:i], s.exchanges[i+1:]...)
+			return
+		}
+	}
+}
+
+func (s *state) finish(x *exchange, r result) {
+	s.drop(x)
+	x.done <- r
+}
+
+// cancel marks the newest message. Its turn is stopped as soon as it has one. It
+// reports whether this is news.
+func (s *state) cancel() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.exchanges) == 0 {
+		return false
+	}
+	x := s.exchanges[len(s.exchanges)-1]
+	news := !x.cancel
+	x.cancel = true
+	return news
+}
+
+// connect begins a new connection and returns its first frame.
+func (s *state) connect() protocol.Hello {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.conn++
+	s.welcomed = false
+	h := s.hello
+	if s.sessionID != "" {
+		from := s.lastSeq
+		h.SessionID, h.FromSeq = s.sessionID, &from
+	}
+	return h
+}
+
+// pending returns what is to be sent now: nothing twice on one connection.
+func (s *state) pending() []protocol.ClientFrame {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.welcomed {
+		return nil
+	}
+	s.giveUp()
+	var out []protocol.ClientFrame
+	for _, x := range s.exchanges {
+		if x.sentOn != s.conn {
+			if x.sentOn == 0 {
+				x.fromSeq = s.lastSeq
+			}
+			x.sentOn = s.conn
+			out = append(out, protocol.UserMessage{ID: x.id, Content: x.text})
+		}
+		if x.cancel && x.accepted != nil && x.accepted.TurnID != "" && x.final == nil && x.cancelOn != s.conn {
+			x.cancelOn = s.conn
+			out = append(out, protocol.Cancel{TurnID: x.accepted.TurnID})
+		}
+		if x.wantRows && x.rowsOn != s.conn {
+			x.rowsOn = s.conn
+			from := x.fromSeq
+			out = append(out, protocol.Attach{SessionID: x.accepted.SessionID, FromSeq: &from})
+		}
+	}
+	return out
+}
+
+// giveUp ends the oldest message that is not accepted if it has been tried too
+// often. Only that one is counted: those behind it never had their turn.
+func (s *state) giveUp() {
+	x := s.find(func(x *exchange) bool { return x.accepted == nil })
+	if x == nil || x.sentOn == s.conn {
+		return
+	}
+	if x.tries++; x.tries > maxTries {
+		s.finish(x, result{err: fmt.Errorf("the gateway hung up %d times without taking the message: see its log", maxTries)})
+	}
+}
+
+// errGone says that the session of this conversation is gone; the next connection
+// begins with the chat's active one.
+var errGone = errors.New("the session is gone: going on in the chat's active one")
+
+// receive takes a frame. It reports whether the frame says something new, and fails
+// when the connection (or, with a fatalError, the conversation) cannot go on.
+func (s *state) receive(f protocol.ServerFrame) (fresh bool, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch f := f.(type) {
+	case protocol.Welcome:
+		return true, s.onWelcome(f)
+	case protocol.Accepted:
+		if x := s.find(func(x *exchange) bool { return x.id == f.ID }); x != nil {
+			x.accepted = &f
+		}
+	case protocol.Message:
+		return s.onRow(f), nil
+	case protocol.Turn:
+		s.onTurn(f)
+	case protocol.Command:
+		if x := s.find(func(x *exchange) bool { return x.id == f.ID }); x != nil {
+			s.finish(x, result{outcome: commandOutcome(s.sessionID, f)})
+		}
+	case protocol.Notice:
+		if s.notices[f.ID] {
+			return false, nil
+		}
+		s.notices[f.ID] = f.ID != ""
+	case protocol.Error:
+		return true, s.onError(f)
+	}
+	return true, nil
+}
+
+func (s *state) find(is func(*exchange) bool) *exchange {
+	for _, x := range s.exchanges {
+		if is(x) {
+			return x
+		}
+	}
+	return nil
+}
+
+func (s *state) onWelcome(w protocol.Welcome) error {
+	if w.Protocol != protocol.Version {
+		return fatalError{fmt.Errorf("the gateway speaks version %d of the protocol, this client version %d: use the same build of PicoBot for both",
+			w.Protocol, protocol.Version)}
+	}
+	s.welcomed = true
+	if w.SessionID != s.sessionID {
+		s.sessionID, s.lastSeq = w.SessionID, w.LastSeq
+	}
+	return nil
+}
+
+// onRow reports whether the row is new. One that was shown before may still be what
+// a message is waiting for: its turn may have ended while nobody was connected.
+func (s *state) onRow(m protocol.Message) bool {
+	if x := s.find(func(x *exchange) bool { return x.accepted != nil && x.accepted.TurnID == m.TurnID && m.TurnID != "" }); x != nil {
+		if m.Role == chat.RoleAssistant {
+			x.reply = &m
+		}
+		if x.final != nil && endsTurn(x.reply) {
+			s.finish(x, result{outcome: x.outcome()})
+		}
+	}
+	if m.SessionID != s.sessionID || m.Seq <= s.lastSeq {
+		return false
+	}
+	s.lastSeq = m.Seq
+	return true
+}
+
+// endsTurn reports whether nothing of the turn comes after this row.
+func endsTurn(m *protocol.Message) bool { return m != nil && len(m.ToolCalls) == 0 }
+
+func (s *state) onTurn(t protocol.Turn) {
+	if !chat.TurnStatus(t.Status).Final() {
+		return
+	}
+	x := s.find(func(x *exchange) bool { return x.accepted != nil && x.accepted.TurnID == t.TurnID })
+	if x == nil {
+		return
+	}
+	x.final = &t
+	if endsTurn(x.reply) || t.Status == protocol.TurnCancelled {
+		s.finish(x, result{outcome: x.outcome()})
+		return
+	}
+	// The last row comes before the end of its turn, so it came while this client
+	// was not connected, or is still on its way after a reconnect.
+	x.wantRows = true
+}
+
+// overdue ends the messages whose turns have ended but whose rows never came.
+func (s *state) overdue() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, x := range append([]*exchange(nil), s.exchanges...) {
+		if x.final != nil {
+			s.finish(x, result{outcome: x.outcome()})
+		}
+	}
+}
+
+// awaitsRows reports whether overdue would end a message.
+func (s *state) awaitsRows() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.find(func(x *exchange) bool { return x.final != nil }) != nil
+}
+
+func (s *state) onError(e protocol.Error) error {
+	if !s.welcomed {
+		return s.refusedHello(e)
+	}
+	refused := &RefusedError{Code: e.Code, Message: e.Message}
+	if e.ID != "" {
+		if x := s.find(func(x *exchange) bool { return x.id == e.ID }); x != nil {
+			s.finish(x, result{err: refused})
+		}
+		return nil
+	}
+	// A frame that could not be read has no id: it is the oldest that has no answer.
+	if e.Code == protocol.CodeTooLarge || e.Code == protocol.CodeBadFrame {
+		if x := s.find(func(x *exchange) bool { return x.sentOn == s.conn && x.accepted == nil }); x != nil {
+			s.finish(x, result{err: refused})
+		}
+	}
+	return nil
+}
+
+func (s *state) refusedHello(e protocol.Error) error {
+	if e.Code == protocol.CodeNotFound && s.sessionID != "" && !s.wanted {
+		s.sessionID, s.lastSeq = "", 0
+		return errGone
+	}
+	if e.Code == protocol.CodeStoreUnavailable || e.Code == protocol.CodeInternal {
+		return fmt.Errorf("the gateway cannot answer now: %s", e.Message)
+	}
+	return fatalError{fmt.Errorf("the gateway refused the conversation: %s (%s)", e.Message, e.Code)}
+}
+
+func (x *exchange) outcome() Outcome {
+	o := Outcome{
+		SessionID: x.final.SessionID,
+		TurnID:    x.final.TurnID,
+		Status:    x.final.Status,
+		Problem:   x.final.Error,
+	}
+	if x.final.Usage != nil {
+		o.Usage = *x.final.Usage
+	}
+	if x.reply != nil {
+		o.Reply = x.reply.Content
+	}
+	return o
+}
+
+func commandOutcome(sessionID string, c protocol.Command) Outcome {
+	status := protocol.TurnCompleted
+	if !c.OK {
+		status = protocol.TurnFailed
+	}
+	return Outcome{SessionID: sessionID, Status: status, Reply: c.Text, Command: &c}
+}
+
+// fatalError ends the conversation: another connection would fare no better.
+type fatalError struct{ error }
+
+func (e fatalError) Unwrap() error { return e.error }

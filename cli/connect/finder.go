@@ -1,0 +1,205 @@
+package connect
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+
+	"picobot/cli/client"
+	"picobot/internal/home"
+)
+
+// Options say where to look.
+type Options struct {
+	Home  home.Home
+	URL   string // the gateway to use and no other, http(s)://…; "" = look for one
+	Addr  string // the configured address, host:port
+	Token func() (string, error)
+	// Start runs a gateway in this process until its context ends. It calls ready
+	// with the gateway's address (http://host:port) once it serves.
+	Start func(ctx context.Context, ready func(url string)) error
+	// Started is told when Start's gateway serves.
+	Started func(url string)
+	// Patience bounds how long a gateway may take to answer, its own start included.
+	Patience time.Duration
+	// Poll is the pause between two looks.
+	Poll time.Duration
+	HTTP *http.Client
+}
+
+// Finder finds a gateway, again and again: the one it found may go away. Not safe
+// for concurrent use, except for Close.
+type Finder struct {
+	o     Options
+	found bool // a gateway has been found before
+
+	mu  sync.Mutex
+	own *own
+}
+
+// own is a gateway that runs in this process.
+type own struct {
+	stop context.CancelFunc
+	url  chan string   // receives the address once it serves
+	done chan struct{} // closed when it has stopped
+	err  error         // why it stopped, once done is closed
+}
+
+// New returns a Finder.
+func New(o Options) *Finder { return &Finder{o: o} }
+
+// Locate returns a gateway that answers right now. It is a client.Options.Locate.
+func (f *Finder) Locate(ctx context.Context) (client.Endpoint, error) {
+	url, err := f.locate(ctx)
+	if err != nil {
+		return client.Endpoint{}, err
+	}
+	token, err := f.o.Token()
+	if err != nil {
+		return client.Endpoint{}, err
+	}
+	f.found = true
+	return client.Endpoint{URL: url, Token: token}, nil
+}
+
+func (f *Finder) locate(ctx context.Context) (string, error) {
+	if f.o.URL != "" {
+		return f.named(ctx)
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, f.o.Patience, errPatience)
+	defer cancel()
+	for {
+		owner, alive, err := f.o.Home.ReadOwner()
+		if err != nil {
+			return "", err
+		}
+		switch {
+		case alive && owner.Address != "":
+			// Whoever owns the home may just be stopping: then look again.
+			if url := baseURL(owner.Address); f.answers(ctx, url) == nil {
+				return url, nil
+			}
+		case alive: // it is starting
+		default:
+			if url := baseURL(f.o.Addr); url != "" && f.answers(ctx, url) == nil {
+				return url, nil
+			}
+			url, err := f.start(ctx)
+			if err == nil {
+				return url, nil
+			}
+			if _, held := errors.AsType[*home.HeldError](err); !held {
+				return "", err
+			} // somebody else was quicker: use theirs
+		}
+		select {
+		case <-time.After(f.o.Poll):
+		case <-ctx.Done():
+			if context.Cause(ctx) != errPatience {
+				return "", ctx.Err()
+			}
+			return "", fmt.Errorf("no gateway answers: %w", &home.HeldError{Dir: f.o.Home.Dir, Owner: owner})
+		}
+	}
+}
+
+var errPatience = errors.New("no gateway answered in time")
+
+// named waits for the one gateway that may be used. The first time it has to be
+// there; later it may be restarting.
+func (f *Finder) named(ctx context.Context) (string, error) {
+	deadline := time.Now()
+	if f.found {
+		deadline = deadline.Add(f.o.Patience)
+	}
+	for {
+		err := f.answers(ctx, f.o.URL)
+		if err == nil {
+			return f.o.URL, nil
+		}
+		if ctx.Err() != nil {
+			return "", ctx.Err()
+		}
+		if !time.Now().Before(deadline) {
+			return "", fmt.Errorf("no gateway answers at %s (%w): start it with `picobot gateway`, or leave out --gateway", f.o.URL, err)
+		}
+		select {
+		case <-time.After(f.o.Poll):
+		case <-ctx.Done():
+		}
+	}
+}
+
+// start runs a gateway in this process and returns its address.
+func (f *Finder) start(ctx context.Context) (string, error) {
+	f.mu.Lock()
+	if f.own != nil {
+		select {
+		case <-f.own.done: // it ended; another one takes its place
+		default:
+			f.mu.Unlock()
+			return "", errors.New("the gateway of this process runs but does not answer: stop this process and start it again")
+		}
+	}
+	runCtx, stop := context.WithCancel(context.WithoutCancel(ctx))
+	g := &own{stop: stop, url: make(chan string, 1), done: make(chan struct{})}
+	f.own = g
+	f.mu.Unlock()
+	go func() {
+		defer close(g.done)
+		g.err = f.o.Start(runCtx, func(url string) { g.url <- url })
+	}()
+	select {
+	case url := <-g.url:
+		f.o.Started(url)
+		return url, nil
+	case <-g.done:
+		if g.err == nil {
+			return "", errors.New("the gateway of this process stopped before it served: see its log")
+		}
+		return "", g.err
+	case <-ctx.Done():
+		stop()
+		<-g.done
+		if context.Cause(ctx) == errPatience {
+			return "", fmt.Errorf("the gateway of this process did not start within %s: see its log", f.o.Patience)
+		}
+		return "", ctx.Err()
+	}
+}
+
+// Close stops the gateway that runs in this process, if any, and waits for it.
+func (f *Finder) Close() error {
+	f.mu.Lock()
+	g := f.own
+	f.mu.Unlock()
+	if g == nil {
+		return nil
+	}
+	g.stop()
+	<-g.done
+	if _, held := errors.AsType[*home.HeldError](g.err); held {
+		return nil // it never ran
+	}
+	return g.err
+}
+
+// baseURL is where a listener at addr is reached from this machine; "" when that
+// cannot be told.
+func baseURL(addr string) string {
+	host, port, err := net.SplitHostPort(addr)
+	if err != nil || port == "0" {
+		return ""
+	}
+	switch ip := net.ParseIP(host); {
+	case host == "" || ip != nil && ip.IsUnspecified() && ip.To4() != nil:
+		host = "127.0.0.1"
+	case ip != nil && ip.IsUnspecified():
+		host = "::1"
+	}
+	return "http://" + net.JoinHostPort(host, port)
+}

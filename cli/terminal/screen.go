@@ -1,0 +1,190 @@
+package terminal
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+
+	"picobot/cli/client"
+	"picobot/internal/chat"
+	"picobot/internal/protocol"
+)
+
+// Screen shows a conversation as it happens: answers while they are written, tools
+// while they run. What is shown of an answer early is a promise that its row keeps
+// or corrects.
+type Screen struct {
+	mu      sync.Mutex
+	w       io.Writer
+	midline bool // the cursor is not at the start of a line
+	asked   string
+
+	// What has been streamed and not yet been confirmed by a row.
+	turn     string
+	step     int
+	attempt  int
+	streamed strings.Builder
+
+	reported bool // the failure of the present turn has been shown
+	welcomed string
+}
+
+// NewScreen returns a Screen that writes to w.
+func NewScreen(w io.Writer) *Screen { return &Screen{w: w} }
+
+// Asked tells what the person has just typed, which needs not be shown again.
+func (s *Screen) Asked(text string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.asked, s.reported, s.midline = text, false, false
+}
+
+// Answered ends the answer to a message.
+func (s *Screen) Answered(o client.Outcome) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if o.Command == nil && failure(o) != nil && !s.reported {
+		s.say(failure(o).Error())
+	}
+	s.freshLine()
+}
+
+// Say shows one line.
+func (s *Screen) Say(text string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.say(text)
+}
+
+// Frame takes a frame. It is a client.Options.OnFrame.
+func (s *Screen) Frame(f protocol.ServerFrame) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch f := f.(type) {
+	case protocol.Welcome:
+		s.welcome(f)
+	case protocol.Delta:
+		s.delta(f)
+	case protocol.Tool:
+		s.tool(f)
+	case protocol.Message:
+		s.row(f)
+	case protocol.Command:
+		s.say(strings.TrimRight(clean(f.Text), "\n"))
+	case protocol.Notice:
+		s.say(NoticeText(f))
+	case protocol.Error:
+		if f.ID == "" {
+			s.say(fmt.Sprintf("the gateway says: %s (%s)", clean(f.Message), f.Code))
+		}
+	}
+}
+
+func (s *Screen) welcome(w protocol.Welcome) {
+	if s.welcomed == w.SessionID {
+		return // only a reconnect
+	}
+	s.welcomed = w.SessionID
+	title := w.Title
+	if title == "" {
+		title = w.SessionID
+	}
+	s.say(fmt.Sprintf("%s, answered by %s. /help lists commands, Ctrl-D leaves.", clean(title), clean(w.Model)))
+}
+
+func (s *Screen) delta(d protocol.Delta) {
+	if d.Kind != "text" {
+		return // thoughts are for a screen with more room
+	}
+	if d.TurnID != s.turn || d.Step != s.step {
+		s.freshLine()
+		s.forget()
+		s.turn, s.step, s.attempt = d.TurnID, d.Step, d.Attempt
+	} else if d.Attempt != s.attempt {
+		s.say("(the answer begins again)")
+		s.forget()
+		s.turn, s.step, s.attempt = d.TurnID, d.Step, d.Attempt
+	}
+	s.streamed.WriteString(d.Text)
+	s.write(clean(d.Text))
+}
+
+func (s *Screen) tool(t protocol.Tool) {
+	switch t.Status {
+	case "started":
+		what := oneLine(t.Summary) // it begins with the tool's name
+		if what == "" {
+			what = clean(t.Name)
+		}
+		s.say("· " + what)
+	case "completed":
+	default:
+		s.say(fmt.Sprintf("· %s: %s", clean(t.Name), t.Status))
+	}
+}
+
+// row confirms what was streamed, or shows what was not.
+func (s *Screen) row(m protocol.Message) {
+	switch {
+	case m.Role == chat.RoleUser && m.Content == s.asked:
+		s.asked = ""
+	case m.Role == chat.RoleUser: // said by somebody else, or elsewhere
+		s.say("> " + clean(m.Content))
+	case m.Role == chat.RoleAssistant:
+		s.answer(m)
+	}
+}
+
+func (s *Screen) answer(m protocol.Message) {
+	shown := s.streamed.String()
+	if s.turn != m.TurnID {
+		shown = ""
+	}
+	s.reported = s.reported || m.Marker == chat.MarkerError
+	switch rest, ok := strings.CutPrefix(m.Content, shown); {
+	case m.Content == "":
+	case ok && shown != "": // some of it may have been left out on the way
+		s.write(clean(rest))
+	default:
+		s.freshLine()
+		s.write(clean(m.Content))
+	}
+	s.freshLine()
+	s.forget()
+}
+
+func (s *Screen) forget() {
+	s.turn, s.step, s.attempt = "", 0, 0
+	s.streamed.Reset()
+}
+
+func (s *Screen) say(text string) {
+	s.freshLine()
+	s.write(text + "\n")
+}
+
+func (s *Screen) freshLine() {
+	if s.midline {
+		s.write("\n")
+	}
+}
+
+func (s *Screen) write(text string) {
+	if text == "" {
+		return
+	}
+	// A terminal that is gone shows nothing; the conversation ends with its input.
+	_, _ = io.WriteString(s.w, text)
+	s.midline = !strings.HasSuffix(text, "\n")
+}
+
+// oneLine shortens a summary to what fits beside a tool's name.
+func oneLine(text string) string {
+	const most = 160
+	text = strings.Join(strings.Fields(clean(text)), " ")
+	if r := []rune(text); len(r) > most {
+		return string(r[:most]) + "…"
+	}
+	return text
+}

@@ -1,0 +1,358 @@
+package terminal
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"picobot/cli/client"
+	"picobot/internal/chat"
+	"picobot/internal/protocol"
+)
+
+// script answers messages: "fail …" fails, "refuse …" is refused, "cut" breaks off.
+type script struct {
+	asked []string
+	// during is called while a message is being answered.
+	during func(text string)
+}
+
+func (s *script) Do(ctx context.Context, text string) (client.Outcome, error) {
+	s.asked = append(s.asked, text)
+	if s.during != nil {
+		s.during(text)
+	}
+	o := client.Outcome{SessionID: "cli:a:1", TurnID: "t1", Status: "completed", Reply: "re: " + text, Usage: chat.Usage{PromptTokens: 3, CompletionTokens: 4}}
+	word, _, _ := strings.Cut(text, " ")
+	switch word {
+	case "fail":
+		o.Status, o.Reply, o.Problem = "failed", "it went wrong", &protocol.Problem{Code: "server_error", Message: "it went wrong"}
+	case "stop":
+		o.Status, o.Reply = "cancelled", ""
+	case "refuse":
+		return client.Outcome{}, &client.RefusedError{Code: "read_only", Message: "no"}
+	case "cut":
+		return client.Outcome{}, errors.New("connection lost for good")
+	case "wait":
+		<-ctx.Done()
+		return client.Outcome{}, ctx.Err()
+	}
+	return o, nil
+}
+
+func (s *script) Cancel() bool { return false }
+
+func outputs() (Output, *bytes.Buffer, *bytes.Buffer) {
+	var out, errs bytes.Buffer
+	return Output{Stdout: &out, Stderr: &errs}, &out, &errs
+}
+
+func TestOneMessagePrintsTheReplyAndNothingElse(t *testing.T) {
+	o, out, errs := outputs()
+	if err := One(t.Context(), &script{}, "hi", o); err != nil {
+		t.Fatal(err)
+	}
+	if out.String() != "re: hi\n" || errs.Len() > 0 {
+		t.Errorf("stdout %q, stderr %q", out, errs)
+	}
+}
+
+func TestFailedTurnPrintsNothingAndSaysWhy(t *testing.T) {
+	for text, want := range map[string]string{"fail x": "the turn failed: it went wrong", "stop": "the turn was cancelled"} {
+		o, out, _ := outputs()
+		err := One(t.Context(), &script{}, text, o)
+		var failed *FailedError
+		if !errors.As(err, &failed) || err.Error() != want {
+			t.Errorf("%s: got %v", text, err)
+		}
+		if out.Len() > 0 {
+			t.Errorf("%s: stdout %q", text, out)
+		}
+	}
+}
+
+func TestJSONIsOneObjectAlsoForAFailedTurn(t *testing.T) {
+	for text, wantStatus := range map[string]string{"hi": "completed", "fail x": "failed"} {
+		o, out, _ := outputs()
+		o.JSON = true
+		err := One(t.Context(), &script{}, text, o)
+		if (err != nil) != (wantStatus == "failed") {
+			t.Errorf("%s: %v", text, err)
+		}
+		var got map[string]any
+		if err := json.Unmarshal(out.Bytes(), &got); err != nil || strings.Count(out.String(), "\n") != 1 {
+			t.Fatalf("%s: %q: %v", text, out, err)
+		}
+		usage, _ := got["usage"].(map[string]any)
+		if got["session_id"] != "cli:a:1" || got["turn_id"] != "t1" || got["status"] != wantStatus || got["reply"] == "" ||
+			usage["prompt_tokens"] != 3.0 || usage["completion_tokens"] != 4.0 {
+			t.Errorf("%s: got %s", text, out)
+		}
+	}
+}
+
+func TestInterruptedWaitSaysThatTheMessageIsNotLost(t *testing.T) {
+	o, _, _ := outputs()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := One(ctx, &script{}, "wait", o); err == nil || !strings.Contains(err.Error(), "still answered") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestEachLineIsAMessageAndRepliesComeInOrder(t *testing.T) {
+	o, out, errs := outputs()
+	s := &script{}
+	err := Lines(t.Context(), s, strings.NewReader("one\n\n  \r\nfail two\r\nrefuse three\nfour"), 100, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if out.String() != "re: one\nre: four\n" {
+		t.Errorf("stdout %q", out)
+	}
+	if got := strings.Join(s.asked, "|"); got != "one|fail two|refuse three|four" {
+		t.Errorf("sent %q", got)
+	}
+	if got := errs.String(); !strings.Contains(got, "the turn failed: it went wrong") || !strings.Contains(got, "(read_only)") {
+		t.Errorf("stderr %q", got)
+	}
+}
+
+func TestInputWithoutMessagesIsFine(t *testing.T) {
+	o, out, _ := outputs()
+	if err := Lines(t.Context(), &script{}, strings.NewReader("\n\n"), 100, o); err != nil || out.Len() > 0 {
+		t.Errorf("got %v, stdout %q", err, out)
+	}
+}
+
+func TestLinesFailWhenNothingWasTakenOrTheConversationBreaksOff(t *testing.T) {
+	for input, want := range map[string]string{
+		"refuse a\nrefuse b\n":   "read_only",
+		"one\ncut\nnever\n":      "connection lost for good",
+		strings.Repeat("x", 200): "line 1 has more than the 100 bytes",
+		"one\nwait for a signal": "",
+	} {
+		o, _, _ := outputs()
+		s := &script{}
+		ctx, cancel := context.WithCancel(t.Context())
+		s.during = func(text string) {
+			if strings.HasPrefix(text, "wait") {
+				cancel()
+			}
+		}
+		err := Lines(ctx, s, strings.NewReader(input), 100, o)
+		cancel()
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%.20q: got %v", input, err)
+		}
+		for _, text := range s.asked {
+			if text == "never" {
+				t.Error("a line was sent after the conversation had broken off")
+			}
+		}
+	}
+}
+
+func TestLineLimitCountsBytesWithoutTheLineEnd(t *testing.T) {
+	const most = 200_000 // more than one buffer
+	fits := strings.Repeat("é", most/2)
+	for _, end := range []string{"\n", "\r\n", ""} {
+		o, out, errs := outputs()
+		err := Lines(t.Context(), &script{}, strings.NewReader("x"+fits+"\nafter\n"+fits+end), most, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want := "re: after\nre: " + fits + "\n"; out.String() != want {
+			t.Errorf("end %q: stdout has %d bytes, want %d", end, out.Len(), len(want))
+		}
+		if !strings.Contains(errs.String(), "line 1 has more") {
+			t.Errorf("stderr %q", errs)
+		}
+	}
+}
+
+func TestBrokenInputIsAnError(t *testing.T) {
+	o, _, _ := outputs()
+	r := io.MultiReader(strings.NewReader("one\n"), failingReader{})
+	if err := Lines(t.Context(), &script{}, r, 100, o); err == nil || !strings.Contains(err.Error(), "disk on fire") {
+		t.Errorf("got %v", err)
+	}
+}
+
+type failingReader struct{}
+
+func (failingReader) Read([]byte) (int, error) { return 0, errors.New("disk on fire") }
+
+func TestAsideShowsNoticesAndErrorsWithoutAMessage(t *testing.T) {
+	var w bytes.Buffer
+	a := NewAside(&w)
+	a.Frame(protocol.Notice{Level: "warn", Text: "offline\x1b[31m"})
+	a.Frame(protocol.Notice{Level: "message", Text: "from a job\n"})
+	a.Frame(protocol.Error{Code: "bad_frame", Message: "x"})
+	a.Frame(protocol.Error{ID: "m1", Code: "read_only", Message: "told elsewhere"})
+	a.Frame(protocol.Message{Role: chat.RoleAssistant, Content: "an answer"})
+	if got, want := w.String(), "warn: offline[31m\nfrom a job\nthe gateway says: x (bad_frame)\n"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+func TestScreenShowsAnAnswerOnceHoweverItCame(t *testing.T) {
+	call := protocol.Message{TurnID: "t", Role: chat.RoleAssistant, Content: "let me see", ToolCalls: []chat.ToolCall{chat.NewToolCall("c", "bash", "{}")}}
+	for name, c := range map[string]struct {
+		frames []protocol.ServerFrame
+		want   string
+	}{
+		"streamed": {[]protocol.ServerFrame{
+			protocol.Delta{TurnID: "t", Step: 1, Attempt: 1, Kind: "text", Text: "hel"},
+			protocol.Delta{TurnID: "t", Step: 1, Attempt: 1, Kind: "text", Text: "lo"},
+			protocol.Message{TurnID: "t", Role: chat.RoleAssistant, Content: "hello"},
+		}, "hello\n"},
+		"streamed in part": {[]protocol.ServerFrame{
+			protocol.Delta{TurnID: "t", Step: 1, Attempt: 1, Kind: "text", Text: "hel"},
+			protocol.Message{TurnID: "t", Role: chat.RoleAssistant, Content: "hello"},
+		}, "hello\n"},
+		"not streamed": {[]protocol.ServerFrame{
+			protocol.Message{TurnID: "t", Role: chat.RoleAssistant, Content: "hello"},
+		}, "hello\n"},
+		"streamed twice": {[]protocol.ServerFrame{
+			protocol.Delta{TurnID: "t", Step: 1, Attempt: 1, Kind: "text", Text: "wro"},
+			protocol.Delta{TurnID: "t", Step: 1, Attempt: 2, Kind: "text", Text: "right"},
+			protocol.Message{TurnID: "t", Role: chat.RoleAssistant, Content: "right"},
+		}, "wro\n(the answer begins again)\nright\n"},
+		"streamed something else": {[]protocol.ServerFrame{
+			protocol.Delta{TurnID: "t", Step: 1, Attempt: 1, Kind: "text", Text: "lost a piece"},
+			protocol.Message{TurnID: "t", Role: chat.RoleAssistant, Content: "the whole answer"},
+		}, "lost a piece\nthe whole answer\n"},
+		"thoughts are not shown": {[]protocol.ServerFrame{
+			protocol.Delta{TurnID: "t", Step: 1, Attempt: 1, Kind: "reasoning", Text: "hmm"},
+			protocol.Message{TurnID: "t", Role: chat.RoleAssistant, Content: "yes"},
+		}, "yes\n"},
+		"with tools": {[]protocol.ServerFrame{
+			protocol.Message{TurnID: "t", Role: chat.RoleUser, Content: "mine"},
+			protocol.Delta{TurnID: "t", Step: 1, Attempt: 1, Kind: "text", Text: "let me see"},
+			call,
+			protocol.Tool{TurnID: "t", Name: "bash", Status: "started", Summary: "bash: ls\n -l"},
+			protocol.Tool{TurnID: "t", Name: "bash", Status: "unknown"},
+			protocol.Message{TurnID: "t", Role: chat.RoleTool, Content: "files"},
+			protocol.Delta{TurnID: "t", Step: 2, Attempt: 1, Kind: "text", Text: "done"},
+			protocol.Message{TurnID: "t", Role: chat.RoleAssistant, Content: "done"},
+		}, "let me see\n· bash: ls -l\n· bash: unknown\ndone\n"},
+		"terminal codes are taken out": {[]protocol.ServerFrame{
+			protocol.Delta{TurnID: "t", Step: 1, Attempt: 1, Kind: "text", Text: "a\x1b]0;title\x07b"},
+			protocol.Message{TurnID: "t", Role: chat.RoleAssistant, Content: "a\x1b]0;title\x07b\u009bc\td"},
+		}, "a]0;titlebc\td\n"},
+		"said elsewhere": {[]protocol.ServerFrame{
+			protocol.Message{TurnID: "u", Role: chat.RoleUser, Content: "from the other window"},
+		}, "> from the other window\n"},
+	} {
+		var w bytes.Buffer
+		s := NewScreen(&w)
+		s.Asked("mine")
+		for _, f := range c.frames {
+			s.Frame(f)
+		}
+		s.Answered(client.Outcome{Status: "completed"})
+		if got := w.String(); got != c.want {
+			t.Errorf("%s:\n got %q\nwant %q", name, got, c.want)
+		}
+	}
+}
+
+func TestScreenSaysWhyATurnFailedOnce(t *testing.T) {
+	var w bytes.Buffer
+	s := NewScreen(&w)
+	failed := client.Outcome{Status: "failed", Problem: &protocol.Problem{Message: "no credit"}}
+	s.Asked("a")
+	s.Frame(protocol.Message{TurnID: "t", Role: chat.RoleAssistant, Marker: chat.MarkerError, Content: "The account has no credit."})
+	s.Answered(failed)
+	s.Asked("b")
+	s.Answered(failed)
+	s.Asked("c")
+	s.Answered(client.Outcome{Status: "cancelled"})
+	if got, want := w.String(), "The account has no credit.\nthe turn failed: no credit\nthe turn was cancelled\n"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+func TestScreenGreetsOncePerSession(t *testing.T) {
+	var w bytes.Buffer
+	s := NewScreen(&w)
+	for range 2 {
+		s.Frame(protocol.Welcome{SessionID: "cli:a:1", Title: "Plans", Model: "gpt"})
+	}
+	s.Frame(protocol.Welcome{SessionID: "cli:a:2", Model: "gpt"})
+	if got := w.String(); strings.Count(got, "Plans") != 1 || strings.Count(got, "cli:a:2") != 1 {
+		t.Errorf("got %q", got)
+	}
+}
+
+// keyboard types what a test says.
+type keyboard struct {
+	bytes.Buffer
+	lines []string
+}
+
+func (k *keyboard) ReadLine() (string, error) {
+	if len(k.lines) == 0 {
+		return "", io.EOF
+	}
+	text := k.lines[0]
+	k.lines = k.lines[1:]
+	switch text {
+	case "^C":
+		return "", ErrInterrupt
+	case "broken":
+		return "", errors.New("terminal is gone")
+	}
+	return text, nil
+}
+
+func TestInteractiveGoesOnUntilCtrlD(t *testing.T) {
+	k := &keyboard{lines: []string{" one ", "", "^C", "fail", "refuse", "two"}}
+	s := &script{}
+	if err := Interactive(t.Context(), s, k, NewScreen(k)); err != nil {
+		t.Fatal(err)
+	}
+	if got := strings.Join(s.asked, "|"); got != "one|fail|refuse|two" {
+		t.Errorf("sent %q", got)
+	}
+	for _, want := range []string{"press Ctrl-D to leave", "it went wrong", "read_only"} {
+		if !strings.Contains(k.String(), want) {
+			t.Errorf("%q is missing in %q", want, k.String())
+		}
+	}
+}
+
+func TestInteractiveEndsWithTheConversationOrTheTerminal(t *testing.T) {
+	for _, last := range []string{"cut", "broken"} {
+		k := &keyboard{lines: []string{"one", last, "never"}}
+		s := &script{}
+		if err := Interactive(t.Context(), s, k, NewScreen(k)); err == nil {
+			t.Errorf("%s: no error", last)
+		}
+		if s.asked[len(s.asked)-1] == "never" {
+			t.Errorf("%s: went on", last)
+		}
+	}
+}
+
+func TestHistoryFileIsPrivate(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "history")
+	if err := os.WriteFile(path, []byte("old\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	r, err := NewReadline("> ", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = r.Close() }()
+	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("mode %v, err %v", info.Mode(), err)
+	}
+}
