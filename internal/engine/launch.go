@@ -30,7 +30,7 @@ func launch(ctx context.Context, o Options, p *prepared) (*running, error) {
 	}
 	var lost error
 	for range launchTries {
-		at, err := choosePorts(o)
+		at, err := choosePorts(ctx, o)
 		if err != nil {
 			return nil, err
 		}

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net"
@@ -54,9 +55,9 @@ func dialHost(ip string) string {
 // choosePorts finds a port for each service and keeps them all open, so that
 // they differ. release them just before the server opens them itself: it cannot
 // be handed a listener.
-func choosePorts(o Options) (ports, error) {
+func choosePorts(ctx context.Context, o Options) (ports, error) {
 	p := ports{internal: map[primitives.ServiceName]int{}}
-	ln, notice, err := listen(o.Address, o.AddressFixed, "Temporal")
+	ln, notice, err := listen(ctx, o.Address, o.AddressFixed, "Temporal")
 	if err != nil {
 		return ports{}, err
 	}
@@ -64,7 +65,7 @@ func choosePorts(o Options) (ports, error) {
 	addr := ln.Addr().(*net.TCPAddr)
 	p.frontend = endpoint{ip: addr.IP.String(), port: addr.Port}
 	for _, name := range internalServices() {
-		ln, err := port.Listen(hostPort(loopback, 0))
+		ln, err := port.Listen(ctx, hostPort(loopback, 0))
 		if err != nil {
 			p.release()
 			return ports{}, fmt.Errorf("find a free port for the engine: %w", err)
@@ -84,8 +85,8 @@ func (p *ports) release() {
 
 // listen opens addr or, when it is taken and not fixed, a free port of the same
 // host and a notice that says so.
-func listen(addr string, fixed bool, what string) (net.Listener, string, error) {
-	ln, err := port.Listen(addr)
+func listen(ctx context.Context, addr string, fixed bool, what string) (net.Listener, string, error) {
+	ln, err := port.Listen(ctx, addr)
 	var taken *PortTakenError
 	if err == nil || fixed || !errors.As(err, &taken) {
 		return ln, "", err
@@ -94,7 +95,7 @@ func listen(addr string, fixed bool, what string) (net.Listener, string, error) 
 	if err != nil {
 		return nil, "", fmt.Errorf("address %q is not host:port: %w", addr, err)
 	}
-	ln, err = port.Listen(net.JoinHostPort(host, "0"))
+	ln, err = port.Listen(ctx, net.JoinHostPort(host, "0"))
 	if err != nil {
 		return nil, "", err
 	}

@@ -69,7 +69,7 @@ func TestTakenFixedPortsAreAnErrorThatNamesTheOwner(t *testing.T) {
 }
 
 func TestPortsDiffer(t *testing.T) {
-	p, err := choosePorts(Options{Address: "127.0.0.1:0"})
+	p, err := choosePorts(t.Context(), Options{Address: "127.0.0.1:0"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -102,7 +102,7 @@ func TestPortThatIsLostBeforeTheServerOpensItIsReported(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	at, err := choosePorts(o)
+	at, err := choosePorts(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
 	}

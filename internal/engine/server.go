@@ -60,7 +60,7 @@ func Start(ctx context.Context, opts Options) (_ *Server, err error) {
 	}
 	// The web UI's port first: nothing has been touched yet when it is refused.
 	if !o.NoUI {
-		ln, notice, err := listen(o.UIAddress, o.UIFixed, "the Temporal UI")
+		ln, notice, err := listen(ctx, o.UIAddress, o.UIFixed, "the Temporal UI")
 		if err != nil {
 			return nil, err
 		}

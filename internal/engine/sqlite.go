@@ -115,7 +115,7 @@ func schemaHash(ctx context.Context, db *sql.DB) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("read the schema: %w", err)
 	}
-	defer rows.Close()
+	defer func() { _ = rows.Close() }()
 	sum := sha256.New()
 	empty := true
 	for rows.Next() {
@@ -124,7 +124,7 @@ func schemaHash(ctx context.Context, db *sql.DB) (string, error) {
 		if err := rows.Scan(&kind, &name, &text); err != nil {
 			return "", fmt.Errorf("read the schema: %w", err)
 		}
-		fmt.Fprintf(sum, "%d:%s%d:%s%d:%s", len(kind), kind, len(name), name, len(text), text)
+		sum.Write(fmt.Appendf(nil, "%d:%s%d:%s%d:%s", len(kind), kind, len(name), name, len(text), text))
 	}
 	if err := rows.Err(); err != nil {
 		return "", fmt.Errorf("read the schema: %w", err)

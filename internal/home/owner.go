@@ -86,7 +86,7 @@ func readOwnerFile(path string) (Owner, error) {
 	if err != nil {
 		return Owner{}, fmt.Errorf("read lock file: %w", err)
 	}
-	defer f.Close()
+	defer func() { _ = f.Close() }()
 	data, err := io.ReadAll(io.LimitReader(f, maxOwnerSize))
 	if err != nil {
 		return Owner{}, fmt.Errorf("read lock file %s: %w", path, err)

@@ -54,7 +54,7 @@ func (h Home) secret(path string, n int) (string, error) {
 	if _, err := guard.TryLockContext(ctx, secretRetry); err != nil {
 		return "", fmt.Errorf("lock %s to make %s: %w", h.secretsLockFile(), path, err)
 	}
-	defer guard.Close()
+	defer func() { _ = guard.Close() }()
 
 	if word, err := readSecret(path); err != nil || word != "" {
 		return word, err

@@ -44,7 +44,7 @@ func listeners(table string, port uint16) []string {
 	if err != nil {
 		return nil
 	}
-	defer f.Close()
+	defer func() { _ = f.Close() }()
 	suffix := fmt.Sprintf(":%04X", port)
 	var inodes []string
 	for lines := bufio.NewScanner(f); lines.Scan(); {

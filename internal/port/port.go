@@ -1,6 +1,7 @@
 package port
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net"
@@ -33,8 +34,9 @@ func (e *TakenError) Error() string {
 
 // Listen opens addr (host:port) for TCP. It fails with *TakenError when
 // something else listens there.
-func Listen(addr string) (net.Listener, error) {
-	ln, err := net.Listen("tcp", addr)
+func Listen(ctx context.Context, addr string) (net.Listener, error) {
+	var lc net.ListenConfig
+	ln, err := lc.Listen(ctx, "tcp", addr)
 	if errors.Is(err, syscall.EADDRINUSE) {
 		owner, _ := Owner(addr)
 		return nil, &TakenError{Addr: addr, Owner: owner}

@@ -10,7 +10,7 @@ import (
 )
 
 func TestListenOnAFreePort(t *testing.T) {
-	ln, err := Listen("127.0.0.1:0")
+	ln, err := Listen(t.Context(), "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -29,7 +29,7 @@ func TestListenOnATakenPortNamesTheOwner(t *testing.T) {
 		defer taken.Close()
 		addr := taken.Addr().String()
 
-		_, err = Listen(addr)
+		_, err = Listen(t.Context(), addr)
 		var te *TakenError
 		if !errors.As(err, &te) || te.Addr != addr || !strings.Contains(err.Error(), addr) {
 			t.Fatalf("got %v", err)
@@ -43,7 +43,7 @@ func TestListenOnATakenPortNamesTheOwner(t *testing.T) {
 }
 
 func TestListenWhereNobodyCan(t *testing.T) {
-	_, err := Listen("127.0.0.1:99999")
+	_, err := Listen(t.Context(), "127.0.0.1:99999")
 	var te *TakenError
 	if err == nil || errors.As(err, &te) {
 		t.Errorf("got %v", err)
