@@ -127,7 +127,7 @@ func (p place) describeEdits(before string, edits []udiff.Edit) string {
 	if err != nil { // the file is written all the same
 		return text
 	}
-	diff = strings.ReplaceAll(strings.TrimRight(diff, "\n"), "\r\n", "\n")
+	diff = strings.TrimRight(strings.ReplaceAll(diff, "\r\n", "\n"), "\n")
 	if head := headRunes(diff, maxDiffRunes); len(head) < len(diff) {
 		diff = head + "\n[... rest of the diff left out ...]"
 	}

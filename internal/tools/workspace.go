@@ -10,8 +10,10 @@ import (
 	"syscall"
 )
 
-// maxLinks is how many symbolic links in a row are followed, as in Linux.
-const maxLinks = 40
+const (
+	maxLinks = 40   // symbolic links in a row that are followed, as in Linux
+	maxPath  = 4096 // bytes
+)
 
 // Workspace is the directory that file tools and shell commands work in. Unless
 // it was opened unrestricted, no path leads out of it: every file is opened
@@ -73,6 +75,9 @@ func errOutside(path string) error {
 func (w *Workspace) locate(path string) (place, error) {
 	if path == "" {
 		return place{}, errors.New("the path is empty: name a file in the workspace")
+	}
+	if len(path) > maxPath {
+		return place{}, fmt.Errorf("the path is too long (%d bytes, at most %d)", len(path), maxPath)
 	}
 	if strings.ContainsRune(path, 0) {
 		return place{}, errors.New("the path has a NUL character")
