@@ -15,6 +15,8 @@ type Attached struct {
 	// ones and, when rows are replayed, those that ended since the row the replay
 	// starts behind. In the order of their last change.
 	Turns []Turn
+	// LastTurn is the turn of the row that the reader starts behind, "" = none.
+	LastTurn string
 	// Where the running turn stands for a reader that has all rows up to the cursor.
 	Answered int             // its last answered step, 0 = none
 	Closed   int             // its last step whose tool rows the reader has, 0 = none
@@ -42,7 +44,9 @@ func (s *Store) Attach(ctx context.Context, sessionID string, fromSeq *int64) (A
 			// A reader that claims to have more than there is has another record's rows.
 			out.Cursor.Seq = min(*fromSeq, out.Session.LastSeq)
 		}
-		if err := q.row(`SELECT coalesce(max(rev), 0) FROM turns WHERE session_id = ?`, sessionID).Scan(&out.Cursor.Rev); err != nil {
+		if err := q.row(`SELECT coalesce(max(rev), 0),
+			coalesce((SELECT turn_id FROM messages WHERE session_id = ?1 AND seq = ?2), '')
+			FROM turns WHERE session_id = ?1`, sessionID, out.Cursor.Seq).Scan(&out.Cursor.Rev, &out.LastTurn); err != nil {
 			return err
 		}
 		if err := out.readTurns(q, fromSeq != nil); err != nil {
