@@ -1,0 +1,173 @@
+package gateway
+
+import (
+	"context"
+	"log/slog"
+	"net"
+	"runtime/debug"
+	"sync/atomic"
+	"time"
+
+	"github.com/coder/websocket"
+
+	"picobot/internal/live"
+	"picobot/internal/protocol"
+	"picobot/store"
+)
+
+// conn is one WebSocket. Its fields belong to the goroutine of run, channels and
+// atomics excepted.
+type conn struct {
+	server *Server
+	ws     *websocket.Conn
+	raw    net.Conn
+	log    *slog.Logger
+
+	frames    chan incoming
+	offers    chan offer
+	lastHeard atomic.Int64 // time since the server was made
+
+	hello    *protocol.Hello // nil until there was one
+	attached store.Session
+	watcher  *live.Watcher
+	follower *follower
+	cursor   store.Cursor
+	sent     recent // ids of messages that this peer has been handed
+
+	again  *time.Timer // runs when the record could not be read
+	broken error       // why nothing can be sent any more
+}
+
+// goodbye is how a connection is ended.
+type goodbye struct {
+	code   websocket.StatusCode
+	reason string
+}
+
+// run does what the peer asks and shows it what happens, until one side ends the
+// connection.
+func (c *conn) run(ctx context.Context) goodbye {
+	t := c.server.opts.Timing
+	helloDue := time.NewTimer(t.Hello)
+	defer helloDue.Stop()
+	c.again = time.NewTimer(t.Retry)
+	c.again.Stop()
+	defer c.again.Stop()
+	for c.broken == nil {
+		var wake <-chan struct{}
+		if c.watcher != nil {
+			wake = c.watcher.C
+		}
+		select {
+		case <-ctx.Done():
+			// The peer has gone; what it said before counts.
+			c.finish(context.WithoutCancel(ctx))
+			return goodbye{websocket.StatusNormalClosure, ""}
+		case <-c.server.stopping:
+			return goodbye{websocket.StatusGoingAway, "the gateway stops"}
+		case <-helloDue.C:
+			if c.hello == nil {
+				c.fail("", protocol.CodeHelloRequired, "no hello came in time")
+				return goodbye{websocket.StatusPolicyViolation, "no hello came in time"}
+			}
+		case in := <-c.frames:
+			if bye := c.handle(ctx, in); bye != nil {
+				return *bye
+			}
+		case o := <-c.offers:
+			o.taken <- c.notify(o.Outbound)
+		case <-wake:
+			c.follow(ctx)
+		case <-c.again.C:
+			c.follow(ctx)
+		}
+	}
+	c.log.Info("a client was dropped", "why", c.broken)
+	return goodbye{websocket.StatusPolicyViolation, "too slow"}
+}
+
+// finish handles what the peer sent before it went.
+func (c *conn) finish(ctx context.Context) {
+	for {
+		select {
+		case in := <-c.frames:
+			c.handle(ctx, in)
+		default:
+			return
+		}
+	}
+}
+
+// follow shows what has happened in the attached session; if the record cannot be
+// read it is tried again later.
+func (c *conn) follow(ctx context.Context) {
+	if _, err := c.catchUp(ctx); err != nil && ctx.Err() == nil {
+		c.log.Error("the record cannot be read, trying again", "session", c.attached.ID, "error", err)
+		c.again.Reset(c.server.opts.Timing.Retry)
+	}
+}
+
+// catchUp sends what has happened in the attached session since last time and
+// returns the turns whose state was told.
+func (c *conn) catchUp(ctx context.Context) (told map[string]bool, err error) {
+	told = map[string]bool{}
+	// Progress first: what is read of the record after it tells where it belongs.
+	progress := c.watcher.Take()
+	for c.broken == nil {
+		ch, err := c.server.deps.Record.Changes(ctx, c.attached.ID, c.cursor)
+		if err != nil {
+			return told, err
+		}
+		for _, f := range c.follower.feed(progress, ch) {
+			if t, ok := f.(protocol.Turn); ok {
+				told[t.TurnID] = true
+			}
+			c.write(f)
+		}
+		c.cursor, progress = ch.Next, nil
+		if len(ch.Rows) == 0 {
+			return told, nil
+		}
+	}
+	return told, nil
+}
+
+// write sends a frame. A peer that does not take it in time gets no other.
+func (c *conn) write(f protocol.ServerFrame) {
+	if c.broken != nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), c.server.opts.Timing.Write)
+	defer cancel()
+	c.broken = c.ws.Write(ctx, websocket.MessageText, protocol.Encode(f))
+}
+
+func (c *conn) fail(id, code, message string) {
+	c.write(protocol.Error{ID: id, Code: code, Message: message})
+}
+
+// leave gives back what the connection holds elsewhere.
+func (c *conn) leave() {
+	if c.hello != nil {
+		c.server.delivery.leave(c)
+	}
+	if c.watcher != nil {
+		c.watcher.Close()
+	}
+}
+
+// guarded runs fn and reports whether it returned: a panic ends this connection
+// and nothing else.
+func (c *conn) guarded(fn func()) (ok bool) {
+	defer func() {
+		if p := recover(); p != nil {
+			c.log.Error("a connection panicked", "panic", p, "stack", string(debug.Stack()))
+		}
+	}()
+	fn()
+	return true
+}
+
+func (c *conn) text(key TextKey, args ...any) string {
+	return c.server.deps.Text(c.hello.Locale, key, args...)
+}

@@ -1,0 +1,49 @@
+package gateway
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+
+	"picobot/store"
+)
+
+// httpError is an answer that says what was wrong.
+type httpError struct {
+	status  int
+	code    string
+	message string
+}
+
+func (e *httpError) Error() string { return e.message }
+
+var errUnauthorized = &httpError{http.StatusUnauthorized, "unauthorized", "present the gateway's token as Authorization: Bearer TOKEN"}
+
+func badRequest(format string, args ...any) error {
+	return &httpError{http.StatusBadRequest, "bad_request", fmt.Sprintf(format, args...)}
+}
+
+func notFound(format string, args ...any) error {
+	return &httpError{http.StatusNotFound, "not_found", fmt.Sprintf(format, args...)}
+}
+
+func conflict(format string, args ...any) error {
+	return &httpError{http.StatusConflict, "conflict", fmt.Sprintf(format, args...)}
+}
+
+// writeError answers an error; what is not meant for the outside is logged instead.
+func (s *Server) writeError(w http.ResponseWriter, r *http.Request, err error) {
+	he, ok := errors.AsType[*httpError](err)
+	if !ok {
+		s.log.Error("a request failed", "method", r.Method, "path", r.URL.Path, "error", err)
+		he = &httpError{http.StatusServiceUnavailable, "store_unavailable", "the record cannot be read or written now: try again"}
+		if errors.Is(err, store.ErrNotFound) {
+			he = &httpError{http.StatusNotFound, "not_found", "there is no such thing in the record"}
+		}
+	}
+	type body struct {
+		Code    string `json:"code"`
+		Message string `json:"message"`
+	}
+	_ = writeJSON(w, he.status, map[string]body{"error": {he.code, he.message}}) // strings can always be written
+}

@@ -1,0 +1,74 @@
+package gateway
+
+import (
+	"context"
+	"strings"
+
+	"picobot/internal/chat"
+	"picobot/internal/protocol"
+	"picobot/store"
+)
+
+// message takes what the peer says: a command is answered, anything else is
+// written down, accepted, and then worked on.
+func (c *conn) message(ctx context.Context, m protocol.UserMessage) {
+	switch {
+	case strings.HasPrefix(m.Content, "/"):
+		c.command(ctx, m)
+		return
+	case c.attached.Channel != chat.ChannelCLI:
+		c.fail(m.ID, protocol.CodeReadOnly, readOnly)
+		return
+	case strings.TrimSpace(m.Content) == "" && len(m.Media) == 0:
+		c.fail(m.ID, protocol.CodeBadFrame, "the message is empty")
+		return
+	}
+	media, bad, err := c.server.media.keep(m.Media)
+	if bad != nil {
+		c.fail(m.ID, protocol.CodeBadMedia, bad.Error())
+		return
+	}
+	if err != nil {
+		c.log.Error("an attachment could not be kept", "error", err)
+		c.fail(m.ID, protocol.CodeStoreUnavailable, "the attachment cannot be stored now: try again")
+		return
+	}
+	rctx, cancel := c.server.recordContext(ctx)
+	defer cancel()
+	got, err := c.server.deps.Record.Accept(rctx, store.Inbound{
+		Channel: chat.ChannelCLI, ChatID: c.hello.ChatID, ExternalID: m.ID, SessionID: c.attached.ID, SenderID: c.hello.SenderID,
+		Content: m.Content, Media: media, New: newSession(*c.hello),
+	})
+	if err != nil {
+		c.failWith(m.ID, err)
+		return
+	}
+	c.write(protocol.Accepted{ID: m.ID, TurnID: got.Turn.ID, SessionID: got.Turn.SessionID, Duplicate: got.Duplicate})
+	if !got.Turn.Status.Final() {
+		c.server.deps.Dispatcher.Nudge(got.Turn.SessionID)
+	}
+	if got.Duplicate {
+		c.present(ctx, got.Turn)
+	}
+}
+
+// present tells the state of a turn, as far as the peer can know it from here: it
+// never runs ahead of the rows.
+func (c *conn) present(ctx context.Context, t store.Turn) {
+	told, err := c.catchUp(ctx)
+	switch {
+	case err != nil:
+		c.follow(ctx) // it tries again, also later
+	case told[t.ID]:
+		return
+	}
+	if f, ok := c.follower.present(t.ID); ok {
+		c.write(f)
+		return
+	}
+	// Not followed: it ended before this peer came, or it is another session's.
+	if now, err := c.server.deps.Record.Turn(ctx, t.ID); err == nil {
+		t = now
+	}
+	c.write(turnFrame(t))
+}

@@ -1,0 +1,134 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net"
+	"time"
+
+	"picobot/internal/live"
+	"picobot/store"
+)
+
+// Options configure a Server.
+type Options struct {
+	// Addr is where to listen (host:port). It is not replaced when it is taken.
+	Addr string
+	// Listener is listened on instead, if set; the server closes it.
+	Listener net.Listener
+	// Names are host names of the gateway besides its addresses.
+	Names []string
+	// Token is what clients present. TokenGenerated says that nobody chose it:
+	// then only loopback addresses are listened on.
+	Token          string
+	TokenGenerated bool
+	// AllowedOrigins are browser origins (scheme://host[:port]) besides the gateway's own.
+	AllowedOrigins  []string
+	MaxMessageBytes int64 // 0 = 8 MiB
+	MaxConnections  int   // WebSockets at once; 0 = 1024
+	Version         string
+	// Workspace is where attachments named by path must be, MediaDir where all are kept.
+	Workspace string
+	MediaDir  string
+	// Agents are the names a client may ask for; none = any.
+	Agents []string
+	// WatchRecord: other processes write to the record too, so look for their changes.
+	WatchRecord bool
+	// ActiveWithin: a session with activity in this time counts as active; 0 = 24 h.
+	ActiveWithin time.Duration
+	Timing       Timing
+}
+
+// Timing bounds how long things take. Zero fields get the defaults.
+type Timing struct {
+	Hello   time.Duration // until a new peer must have said hello: 10 s
+	Ping    time.Duration // between pings: 20 s
+	Silence time.Duration // after which a peer is dropped: 60 s
+	Write   time.Duration // for one frame, else the reader is too slow: 10 s
+	Record  time.Duration // for one write to the record, retries included: 15 s
+	Close   time.Duration // for a peer's answer to a close: 1 s
+	Drain   time.Duration // for requests and sockets when the server stops: 3 s
+	Retry   time.Duration // before the record is read again after an error: 1 s
+	Poll    time.Duration // between looks for changes of other processes: 100 ms
+	Health  time.Duration // for which an answer of /health is good: 1 s
+}
+
+func (o Options) withDefaults() Options {
+	if o.MaxMessageBytes <= 0 {
+		o.MaxMessageBytes = 8 << 20
+	}
+	if o.MaxConnections <= 0 {
+		o.MaxConnections = 1024
+	}
+	if o.ActiveWithin <= 0 {
+		o.ActiveWithin = 24 * time.Hour
+	}
+	for d, def := range map[*time.Duration]time.Duration{
+		&o.Timing.Hello: 10 * time.Second, &o.Timing.Ping: 20 * time.Second, &o.Timing.Silence: 60 * time.Second,
+		&o.Timing.Write: 10 * time.Second, &o.Timing.Record: 15 * time.Second, &o.Timing.Close: time.Second,
+		&o.Timing.Drain: 3 * time.Second, &o.Timing.Retry: time.Second, &o.Timing.Poll: 100 * time.Millisecond,
+		&o.Timing.Health: time.Second,
+	} {
+		if *d <= 0 {
+			*d = def
+		}
+	}
+	return o
+}
+
+// Dispatcher gets what is in the record worked on. Its methods never block.
+type Dispatcher interface {
+	// Nudge says that a session has something waiting.
+	Nudge(sessionID string)
+	// CancelTurn says that a running turn is to stop.
+	CancelTurn(sessionID, turnID string)
+}
+
+// Model is what answers in a session.
+type Model struct {
+	Name    string
+	Offline bool // the built-in model that only echoes
+}
+
+// Deps are what the server works with.
+type Deps struct {
+	Record     *store.Store
+	Hub        *live.Hub // woken by the record's OnChange
+	Dispatcher Dispatcher
+	// Health says how the parts are that the gateway cannot see itself.
+	Health func(ctx context.Context) Health
+	// Model says which model an agent uses.
+	Model func(agent string) Model
+	// Summarize says what a tool call does in one line, without secrets.
+	Summarize func(name, arguments string) string
+	// Text says something in a language ("" = the default one); nil = English.
+	Text   func(locale string, key TextKey, args ...any) string
+	Now    func() time.Time
+	Logger *slog.Logger
+}
+
+func (d Deps) withDefaults() (Deps, error) {
+	if d.Record == nil || d.Hub == nil || d.Dispatcher == nil {
+		return d, errors.New("gateway: Record, Hub and Dispatcher are needed")
+	}
+	if d.Health == nil {
+		d.Health = func(context.Context) Health { return Health{} }
+	}
+	if d.Model == nil {
+		d.Model = func(string) Model { return Model{} }
+	}
+	if d.Summarize == nil {
+		d.Summarize = func(name, _ string) string { return name }
+	}
+	if d.Text == nil {
+		d.Text = English
+	}
+	if d.Now == nil {
+		d.Now = time.Now
+	}
+	if d.Logger == nil {
+		d.Logger = slog.New(slog.DiscardHandler)
+	}
+	return d, nil
+}

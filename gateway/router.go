@@ -1,0 +1,119 @@
+package gateway
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"runtime/debug"
+	"slices"
+	"strings"
+)
+
+// route is an endpoint. A resource's file returns its routes; routes gathers them.
+type route struct {
+	method  string
+	path    string // a pattern of http.ServeMux, without method
+	open    bool   // no token needed
+	handler func(w http.ResponseWriter, r *http.Request) error
+}
+
+func (s *Server) routes() []route {
+	return slices.Concat(
+		s.healthRoutes(),
+		s.socketRoutes(),
+		s.sessionRoutes(),
+		s.turnRoutes(),
+	)
+}
+
+// handler returns the whole of the server: checks, routes, errors as JSON.
+func (s *Server) handler() http.Handler {
+	byPath := map[string]map[string]route{}
+	for _, rt := range s.routes() {
+		if byPath[rt.path] == nil {
+			byPath[rt.path] = map[string]route{}
+		}
+		byPath[rt.path][rt.method] = rt
+	}
+	mux := http.NewServeMux()
+	for path, methods := range byPath {
+		mux.Handle(path, s.endpoint(methods))
+	}
+	mux.Handle("/", s.endpoint(nil))
+	return s.recovered(s.gate(mux))
+}
+
+// endpoint answers the methods of one path; no methods = there is nothing here.
+func (s *Server) endpoint(methods map[string]route) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		method := r.Method
+		if method == http.MethodHead {
+			method = http.MethodGet
+		}
+		rt, ok := methods[method]
+		var err error
+		switch {
+		case !rt.open && !s.guard.knows(r):
+			err = errUnauthorized
+			w.Header().Set("WWW-Authenticate", "Bearer")
+		case methods == nil:
+			err = notFound("there is nothing at %s", r.URL.Path)
+		case !ok:
+			w.Header().Set("Allow", allowed(methods))
+			err = &httpError{http.StatusMethodNotAllowed, "method_not_allowed", fmt.Sprintf("%s takes %s only", r.URL.Path, allowed(methods))}
+		default:
+			err = rt.handler(w, r)
+		}
+		if err != nil {
+			s.writeError(w, r, err)
+		}
+	})
+}
+
+func allowed(methods map[string]route) string {
+	var out []string
+	for m := range methods {
+		out = append(out, m)
+	}
+	slices.Sort(out)
+	return strings.Join(out, ", ")
+}
+
+// recovered answers a panic in a handler with an error and keeps the server alive.
+func (s *Server) recovered(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		defer func() {
+			if p := recover(); p != nil {
+				s.log.Error("a request panicked", "path", r.URL.Path, "panic", p, "stack", string(debug.Stack()))
+				s.writeError(w, r, &httpError{http.StatusInternalServerError, "internal", "something is wrong in the gateway: see its log"})
+			}
+		}()
+		next.ServeHTTP(w, r)
+	})
+}
+
+func writeJSON(w http.ResponseWriter, status int, v any) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return fmt.Errorf("write answer: %w", err)
+	}
+	w.Header().Set("Content-Type", "application/json; charset=utf-8")
+	w.Header().Set("Cache-Control", "no-store")
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+	w.WriteHeader(status)
+	_, _ = w.Write(append(b, '\n')) // a peer that has gone needs no answer
+	return nil
+}
+
+// list is how every list is answered.
+type list[T any] struct {
+	Items []T    `json:"items"`
+	Next  string `json:"next"`
+}
+
+func writeList[T any](w http.ResponseWriter, items []T, next string) error {
+	if items == nil {
+		items = []T{}
+	}
+	return writeJSON(w, http.StatusOK, list[T]{items, next})
+}

@@ -1,0 +1,125 @@
+package gateway
+
+import (
+	"encoding/json"
+	"net/http"
+	"strconv"
+
+	"picobot/internal/protocol"
+	"picobot/store"
+)
+
+func (s *Server) sessionRoutes() []route {
+	return []route{
+		{method: http.MethodGet, path: "/api/v1/sessions", handler: s.listSessions},
+		{method: http.MethodGet, path: "/api/v1/sessions/{id}", handler: s.getSession},
+		{method: http.MethodGet, path: "/api/v1/sessions/{id}/messages", handler: s.listMessages},
+	}
+}
+
+type sessionJSON struct {
+	ID                string          `json:"id"`
+	Channel           string          `json:"channel"`
+	ChatID            string          `json:"chat_id"`
+	DialogID          string          `json:"dialog_id"`
+	Title             string          `json:"title"`
+	Agent             string          `json:"agent"`
+	Active            bool            `json:"active"`
+	CreatedAt         int64           `json:"created_at"`
+	LastActiveAt      int64           `json:"last_active_at"`
+	MessageCount      int64           `json:"message_count"`
+	TotalMessageCount int64           `json:"total_message_count"`
+	LastSeq           int64           `json:"last_seq"`
+	ResetCutoffSeq    int64           `json:"reset_cutoff_seq"`
+	RoutingInfo       json.RawMessage `json:"routing_info,omitempty"`
+	DeletedAt         int64           `json:"deleted_at,omitempty"`
+}
+
+func sessionOf(x store.Session) sessionJSON {
+	return sessionJSON{
+		ID: x.ID, Channel: x.Channel, ChatID: x.ChatID, DialogID: x.DialogID, Title: x.Title, Agent: x.Agent, Active: x.Active,
+		CreatedAt: x.CreatedAt, LastActiveAt: x.LastActiveAt, MessageCount: x.MessageCount, TotalMessageCount: x.TotalMessageCount,
+		LastSeq: x.LastSeq, ResetCutoffSeq: x.ResetCutoffSeq, RoutingInfo: x.RoutingInfo, DeletedAt: x.DeletedAt,
+	}
+}
+
+func (s *Server) listSessions(w http.ResponseWriter, r *http.Request) error {
+	limit, err := limitOf(r)
+	if err != nil {
+		return err
+	}
+	q := r.URL.Query()
+	found, err := s.deps.Record.Sessions(r.Context(), store.SessionFilter{Channel: q.Get("channel"), ChatID: q.Get("chat_id"), Limit: limit})
+	if err != nil {
+		return err
+	}
+	return writeList(w, each(found, sessionOf), "")
+}
+
+func (s *Server) getSession(w http.ResponseWriter, r *http.Request) error {
+	x, err := s.deps.Record.Session(r.Context(), r.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	return writeJSON(w, http.StatusOK, sessionOf(x))
+}
+
+func (s *Server) listMessages(w http.ResponseWriter, r *http.Request) error {
+	limit, err := limitOf(r)
+	if err != nil {
+		return err
+	}
+	from, err := numberOf(r, "from_seq", 0)
+	if err != nil {
+		return err
+	}
+	if _, err := s.deps.Record.Session(r.Context(), r.PathValue("id")); err != nil {
+		return err
+	}
+	rows, err := s.deps.Record.Messages(r.Context(), r.PathValue("id"), from, limit)
+	if err != nil {
+		return err
+	}
+	next := ""
+	if len(rows) == limit {
+		next = strconv.FormatInt(rows[len(rows)-1].Seq, 10)
+	}
+	return writeList(w, each(rows, func(x store.Row) protocol.Message { return rowFrame(x) }), next)
+}
+
+const (
+	defaultLimit = 100
+	maxLimit     = 1000
+)
+
+// limitOf reads ?limit=.
+func limitOf(r *http.Request) (int, error) {
+	n, err := numberOf(r, "limit", defaultLimit)
+	if err != nil {
+		return 0, err
+	}
+	if n < 1 || n > maxLimit {
+		return 0, badRequest("limit must be between 1 and %d", maxLimit)
+	}
+	return int(n), nil
+}
+
+func numberOf(r *http.Request, key string, missing int64) (int64, error) {
+	v := r.URL.Query().Get(key)
+	if v == "" {
+		return missing, nil
+	}
+	n, err := strconv.ParseInt(v, 10, 64)
+	if err != nil || n < 0 {
+		return 0, badRequest("%s must be a whole number, 0 or greater", key)
+	}
+	return n, nil
+}
+
+func each[A, B any](in []A, f func(A) B) []B {
+	out := make([]B, 0, len(in))
+	for _, x := range in {
+		out = append(out, f(x))
+	}
+	return out
+}

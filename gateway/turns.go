@@ -1,0 +1,88 @@
+package gateway
+
+import (
+	"errors"
+	"net/http"
+
+	"picobot/internal/chat"
+	"picobot/internal/protocol"
+	"picobot/store"
+)
+
+func (s *Server) turnRoutes() []route {
+	return []route{
+		{method: http.MethodGet, path: "/api/v1/turns", handler: s.listTurns},
+		{method: http.MethodGet, path: "/api/v1/turns/{id}", handler: s.getTurn},
+		{method: http.MethodPost, path: "/api/v1/turns/{id}/stop", handler: s.postStop},
+	}
+}
+
+type turnJSON struct {
+	ID                string            `json:"id"`
+	SessionID         string            `json:"session_id"`
+	InboundID         string            `json:"inbound_id"`
+	Status            chat.TurnStatus   `json:"status"`
+	Model             string            `json:"model"`
+	Steps             int               `json:"steps"`
+	Usage             chat.Usage        `json:"usage"`
+	Error             *protocol.Problem `json:"error,omitempty"`
+	CancelRequestedAt int64             `json:"cancel_requested_at,omitempty"`
+	WorkflowID        string            `json:"workflow_id,omitempty"`
+	RunID             string            `json:"run_id,omitempty"`
+	CreatedAt         int64             `json:"created_at"`
+	StartedAt         int64             `json:"started_at,omitempty"`
+	FinishedAt        int64             `json:"finished_at,omitempty"`
+}
+
+func turnOf(t store.Turn) turnJSON {
+	return turnJSON{
+		ID: t.ID, SessionID: t.SessionID, InboundID: t.InboundID, Status: t.Status, Model: t.Model, Steps: t.Steps, Usage: t.Usage,
+		Error: turnFrame(t).Error, CancelRequestedAt: t.CancelRequestedAt, WorkflowID: t.WorkflowID, RunID: t.RunID,
+		CreatedAt: t.CreatedAt, StartedAt: t.StartedAt, FinishedAt: t.FinishedAt,
+	}
+}
+
+func (s *Server) listTurns(w http.ResponseWriter, r *http.Request) error {
+	limit, err := limitOf(r)
+	if err != nil {
+		return err
+	}
+	status := chat.TurnStatus(r.URL.Query().Get("status"))
+	if status != "" && status != chat.TurnQueued && status != chat.TurnRunning && !status.Final() {
+		return badRequest("status must be queued, running, completed, failed or cancelled")
+	}
+	found, err := s.deps.Record.Turns(r.Context(), store.TurnFilter{SessionID: r.URL.Query().Get("session_id"), Status: status, Limit: limit})
+	if err != nil {
+		return err
+	}
+	return writeList(w, each(found, turnOf), "")
+}
+
+func (s *Server) getTurn(w http.ResponseWriter, r *http.Request) error {
+	t, err := s.deps.Record.Turn(r.Context(), r.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	return writeJSON(w, http.StatusOK, turnOf(t))
+}
+
+// postStop asks for a turn to stop: a waiting one has stopped when this answers, a
+// running one is on its way.
+func (s *Server) postStop(w http.ResponseWriter, r *http.Request) error {
+	t, err := s.deps.Record.Turn(r.Context(), r.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	got, err := s.stopTurn(r.Context(), t.SessionID, t.ID)
+	if errors.Is(err, store.ErrNotFound) {
+		return conflict("the turn has ended already")
+	}
+	if err != nil {
+		return err
+	}
+	status := http.StatusOK
+	if got.Running {
+		status = http.StatusAccepted
+	}
+	return writeJSON(w, status, turnOf(got.Turn))
+}
