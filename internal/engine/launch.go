@@ -71,7 +71,8 @@ func launchOn(ctx context.Context, o Options, p *prepared, at ports, secret *int
 		// its files are anybody else's.
 		err = ctx.Err()
 		select {
-		case <-started:
+		case late := <-started:
+			err = errors.Join(err, late)
 		case <-time.After(stopPatience):
 			return nil, fmt.Errorf("start the engine: %w", err)
 		}
