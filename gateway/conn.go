@@ -132,14 +132,19 @@ func (c *conn) catchUp(ctx context.Context) (told map[string]bool, err error) {
 	return told, nil
 }
 
+// leastRate is what a peer must take of a frame, in bytes a second, beyond Timing.Write.
+const leastRate = 256 << 10
+
 // write sends a frame. A peer that does not take it in time gets no other.
 func (c *conn) write(f protocol.ServerFrame) {
 	if c.broken != nil {
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), c.server.opts.Timing.Write)
+	b := protocol.Encode(f)
+	// A large row over a thin line takes its time; that is not what slow means.
+	ctx, cancel := context.WithTimeout(context.Background(), c.server.opts.Timing.Write+time.Duration(len(b))*time.Second/leastRate)
 	defer cancel()
-	c.broken = c.ws.Write(ctx, websocket.MessageText, protocol.Encode(f))
+	c.broken = c.ws.Write(ctx, websocket.MessageText, b)
 }
 
 func (c *conn) fail(id, code, message string) {

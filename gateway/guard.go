@@ -19,8 +19,9 @@ import (
 type guard struct {
 	token   [sha256.Size]byte
 	port    string
-	names   map[string]bool // Host headers that are the gateway's, in lower case
-	origins map[string]bool // scheme://host[:port], in lower case
+	names   map[string]bool // host:port of the gateway, in lower case
+	origins map[string]bool // allowed besides its own: scheme://host[:port], in lower case
+	proxied map[string]bool // hosts of these origins
 }
 
 func newGuard(o Options, addr net.Addr) (*guard, error) {
@@ -34,7 +35,7 @@ func newGuard(o Options, addr net.Addr) (*guard, error) {
 	}
 	g := &guard{
 		token: sha256.Sum256([]byte(o.Token)), port: fmt.Sprint(at.Port()),
-		names: map[string]bool{}, origins: map[string]bool{},
+		names: map[string]bool{}, origins: map[string]bool{}, proxied: map[string]bool{},
 	}
 	if ip.IsLoopback() || ip.IsUnspecified() {
 		g.name("localhost", "127.0.0.1", "::1")
@@ -49,8 +50,7 @@ func newGuard(o Options, addr net.Addr) (*guard, error) {
 			return nil, fmt.Errorf("gateway.allowed_origins: %q is no origin: write scheme://host or scheme://host:port", origin)
 		}
 		g.origins[strings.ToLower(u.Scheme+"://"+u.Host)] = true
-		// A proxy that serves this origin may pass its name on.
-		g.names[strings.ToLower(u.Host)] = true
+		g.proxied[strings.ToLower(u.Host)] = true
 	}
 	return g, nil
 }
@@ -81,9 +81,15 @@ func (s *Server) gate(next http.Handler) http.Handler {
 	})
 }
 
-// host reports whether the request was meant for this gateway.
+// host reports whether the request was meant for this gateway, directly or by way
+// of a proxy that serves an allowed origin and passes its name on.
 func (g *guard) host(r *http.Request) bool {
 	host := strings.ToLower(r.Host)
+	return g.proxied[host] || g.own(host, r)
+}
+
+// own reports whether host (with port, in lower case) is the gateway itself.
+func (g *guard) own(host string, r *http.Request) bool {
 	if g.names[host] {
 		return true
 	}
@@ -114,8 +120,8 @@ func (g *guard) origin(r *http.Request) bool {
 		return false
 	}
 	origin := strings.ToLower(values[0])
-	// The host was checked before: http:// in front of it is the gateway's own origin.
-	return g.origins[origin] || origin == "http://"+strings.ToLower(r.Host)
+	host, plain := strings.CutPrefix(origin, "http://")
+	return g.origins[origin] || plain && g.own(host, r)
 }
 
 // knows reports whether the request presents the token.

@@ -45,7 +45,7 @@ type Timing struct {
 	Hello   time.Duration // until a new peer must have said hello: 10 s
 	Ping    time.Duration // between pings: 20 s
 	Silence time.Duration // after which a peer is dropped: 60 s
-	Write   time.Duration // for one frame, else the reader is too slow: 10 s
+	Write   time.Duration // for one frame, a large one more, else the reader is too slow: 10 s
 	Record  time.Duration // for one write to the record, retries included: 15 s
 	Close   time.Duration // for a peer's answer to a close: 1 s
 	Drain   time.Duration // for requests and sockets when the server stops: 3 s

@@ -3,6 +3,7 @@ package gateway
 import (
 	"bytes"
 	"context"
+	"database/sql"
 	"encoding/json"
 	"io"
 	"log/slog"
@@ -132,6 +133,21 @@ func (d *fakeDispatcher) calls() (nudged, cancels []string) {
 	return append([]string(nil), d.nudged...), append([]string(nil), d.cancels...)
 }
 
+// lock keeps everybody from writing to the record until unlock is called.
+func (r *rig) lock() (unlock func()) {
+	r.t.Helper()
+	db, err := sql.Open("sqlite", "file:"+r.path)
+	require.NoError(r.t, err)
+	db.SetMaxOpenConns(1)
+	_, err = db.Exec("BEGIN EXCLUSIVE")
+	require.NoError(r.t, err)
+	return func() {
+		_, err := db.Exec("ROLLBACK")
+		require.NoError(r.t, err)
+		require.NoError(r.t, db.Close())
+	}
+}
+
 // The worker's side.
 
 func (r *rig) begin(sessionID string) string {
@@ -219,8 +235,13 @@ type peer struct {
 
 func (r *rig) dial() *peer {
 	r.t.Helper()
+	return r.dialWith(&http.Transport{})
+}
+
+func (r *rig) dialWith(transport *http.Transport) *peer {
+	r.t.Helper()
 	ws, resp, err := websocket.Dial(r.t.Context(), "ws://"+r.server.Addr()+"/ws", &websocket.DialOptions{
-		HTTPHeader: http.Header{"Authorization": {"Bearer " + testToken}}, HTTPClient: &http.Client{Transport: &http.Transport{}},
+		HTTPHeader: http.Header{"Authorization": {"Bearer " + testToken}}, HTTPClient: &http.Client{Transport: transport},
 	})
 	if err != nil && resp != nil {
 		r.t.Fatalf("dial: %v (%d)", err, resp.StatusCode)

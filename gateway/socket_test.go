@@ -1,8 +1,9 @@
 package gateway
 
 import (
-	"database/sql"
+	"context"
 	"fmt"
+	"net"
 	"net/http"
 	"strings"
 	"sync"
@@ -389,30 +390,32 @@ func TestNothingIsAcceptedWhileTheRecordCannotBeWritten(t *testing.T) {
 	r := newRig(t)
 	p, _ := r.connect(protocol.Hello{})
 	p.settled()
-	db, err := sql.Open("sqlite", "file:"+r.path)
-	require.NoError(t, err)
-	defer func() { require.NoError(t, db.Close()) }()
-	db.SetMaxOpenConns(1)
-	_, err = db.Exec("BEGIN EXCLUSIVE")
-	require.NoError(t, err)
+	unlock := r.lock()
 	p.say("1", "hi")
 	require.Equal(t, "1", p.error(protocol.CodeStoreUnavailable).ID)
-	_, err = db.Exec("ROLLBACK")
-	require.NoError(t, err)
+	unlock()
 	p.say("1", "hi")
 	require.False(t, expect[protocol.Accepted](p).Duplicate)
 }
 
 func TestSlowReaderIsDroppedAndHoldsUpNobody(t *testing.T) {
 	r := newRig(t, timing(func(x *Timing) { x.Write = 300 * time.Millisecond }))
-	slow, w := r.connect(protocol.Hello{ChatID: "room"})
+	slow := r.dialWith(&http.Transport{DialContext: func(ctx context.Context, network, addr string) (net.Conn, error) {
+		c, err := (&net.Dialer{}).DialContext(ctx, network, addr)
+		if err == nil {
+			err = c.(*net.TCPConn).SetReadBuffer(4 << 10)
+		}
+		return c, err
+	}})
+	slow.send(protocol.Hello{ClientID: "slow", ChatID: "room"})
+	w := expect[protocol.Welcome](slow)
 	quick, _ := r.connect(protocol.Hello{ChatID: "room"})
 	quick.say("1", "hi")
 	expect[protocol.Accepted](quick)
 	turn := r.begin(w.SessionID)
 	call := chat.NewToolCall("c", "bash", "{}")
 	for step := 1; step <= 40; step++ { // more than any socket buffer holds
-		r.answer(turn, step, strings.Repeat("x", 1<<20), call)
+		r.answer(turn, step, strings.Repeat("x", 256<<10), call)
 		r.result(turn, step, 0, call, chat.ToolCompleted, "ok")
 		quick.until(isRow("tool"))
 	}
