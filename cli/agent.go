@@ -1,0 +1,243 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/http"
+	"net/url"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"picobot/cli/app"
+	"picobot/cli/client"
+	"picobot/cli/connect"
+	"picobot/cli/logging"
+	"picobot/cli/terminal"
+	"picobot/internal/id"
+	"picobot/internal/protocol"
+	"picobot/internal/text"
+)
+
+// agentFlags are the flags of `picobot agent`.
+type agentFlags struct {
+	gateway, session, chat, agent, token string
+	message                              string
+	json                                 bool
+}
+
+func newAgent(sys System, g *globals) *cobra.Command {
+	var f agentFlags
+	cmd := &cobra.Command{
+		Use:   "agent",
+		Short: "Talk to the agent in this terminal",
+		Long: `Talk to the agent in this terminal. A running gateway is used; when none answers, one
+runs inside this command for as long as it lasts.
+
+With -m, one message is sent and its reply printed. When standard input is no terminal,
+each of its lines is a message: replies are printed in order, what goes wrong with one
+message is said on standard error, and the exit code is 0 unless no message was taken.`,
+		Example: `  picobot agent -m "calc 12*7"
+  echo "what time is it?" | picobot agent`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := f.check(cmd); err != nil {
+				return err
+			}
+			return runAgent(cmd.Context(), sys, g, f, cmd.Flags().Changed("message"))
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&f.gateway, "gateway", "", "the gateway's `URL` (default: the one of the home)")
+	flags.StringVar(&f.session, "session", "", "continue the session with this `ID`")
+	flags.StringVar(&f.chat, "chat", "", "the chat's `ID` (default: one of this home)")
+	flags.StringVar(&f.agent, "agent", "", "`NAME` of the agent that answers in a new session")
+	flags.StringVar(&f.token, "token", "", "the gateway's `token` (default: gateway.token of the configuration or the home)")
+	flags.StringVarP(&f.message, "message", "m", "", "send one message and print the reply")
+	flags.BoolVar(&f.json, "json", false, "print each reply as a JSON object")
+	return cmd
+}
+
+func (f *agentFlags) check(cmd *cobra.Command) error {
+	if cmd.Flags().Changed("message") && strings.TrimSpace(f.message) == "" {
+		return usagef("-m needs a message that is not empty")
+	}
+	if !cmd.Flags().Changed("gateway") {
+		return nil
+	}
+	u, err := url.Parse(f.gateway)
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+		return usagef("--gateway %q is no address of a gateway: write it like http://127.0.0.1:19876", f.gateway)
+	}
+	if f.token == "" && !loopback(u.Hostname()) {
+		// This home's token is for its own gateway; it is nobody else's business.
+		return usagef("--gateway %s is on another machine: give its token with --token", f.gateway)
+	}
+	return nil
+}
+
+func loopback(host string) bool {
+	ip := net.ParseIP(host)
+	return strings.EqualFold(host, "localhost") || ip != nil && ip.IsLoopback()
+}
+
+// conversation is a way to talk: it shows frames and notices, and holds the talk.
+type conversation struct {
+	frame func(protocol.ServerFrame)
+	say   func(string)
+	hold  func(ctx context.Context, c *client.Client) error
+	close func() error
+}
+
+func runAgent(ctx context.Context, sys System, g *globals, f agentFlags, oneMessage bool) (err error) {
+	o, err := g.prepare(sys)
+	if err != nil {
+		return err
+	}
+	talk, err := newConversation(sys, o, f, oneMessage)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, talk.close()) }()
+	o.Say, o.Command = talk.say, "agent"
+
+	clientID, err := o.Home.ClientID()
+	if err != nil {
+		return err
+	}
+	texts := text.For(o.Config.Locale)
+	hello := protocol.Hello{ClientID: clientID, ChatID: f.chat, SessionID: f.session, Agent: f.agent}
+	if o.Config.Named("locale") {
+		hello.Locale = o.Config.Locale
+	}
+	httpClient := &http.Client{Transport: &http.Transport{}} // no proxy stands between a person and their own gateway
+	defer httpClient.CloseIdleConnections()
+	finder := connect.New(connect.Options{
+		Home:     o.Home,
+		URL:      f.gateway,
+		Addr:     o.Config.Gateway.Addr,
+		Token:    func() (string, error) { return token(f, o) },
+		Start:    startGateway(sys, g, o),
+		Started:  func(url string) { talk.say(texts.Say(text.GatewayStartedInside{URL: url})) },
+		Patience: time.Minute,
+		Poll:     50 * time.Millisecond,
+		HTTP:     httpClient,
+	})
+	c := client.New(client.Options{
+		Locate:  finder.Locate,
+		Hello:   hello,
+		NewID:   id.NewMaker(sys.Now).New,
+		OnFrame: talk.frame,
+		OnLost: func(error) {
+			talk.say(texts.Say(text.GatewayLost{}))
+		},
+		HTTP:   httpClient,
+		Timing: client.DefaultTiming(),
+	})
+
+	ctx, stop := sys.interruptible(ctx, c.Cancel, talk.say)
+	defer stop()
+	runCtx, hangUp := context.WithCancel(ctx)
+	ran := make(chan struct{})
+	go func() {
+		defer close(ran)
+		_ = c.Run(runCtx) // whoever waits for an answer is told
+	}()
+	err = talk.hold(ctx, c)
+	hangUp()
+	<-ran
+	return errors.Join(err, finder.Close())
+}
+
+// newConversation chooses the way to talk.
+func newConversation(sys System, o app.Options, f agentFlags, oneMessage bool) (conversation, error) {
+	if !oneMessage && !f.json && sys.Terminal {
+		return newInteractive(o)
+	}
+	aside := terminal.NewAside(sys.Stderr)
+	out := terminal.Output{Stdout: sys.Stdout, Stderr: sys.Stderr, JSON: f.json}
+	talk := conversation{frame: aside.Frame, say: aside.Say, close: func() error { return nil }}
+	if oneMessage {
+		talk.hold = func(ctx context.Context, c *client.Client) error { return terminal.One(ctx, c, f.message, out) }
+		return talk, nil
+	}
+	talk.hold = func(ctx context.Context, c *client.Client) error {
+		return terminal.Lines(ctx, c, sys.Stdin, o.Config.Gateway.MaxMessageBytes, out)
+	}
+	return talk, nil
+}
+
+func newInteractive(o app.Options) (conversation, error) {
+	editor, err := terminal.NewReadline("> ", filepath.Join(o.Home.Dir, "history"))
+	if err != nil {
+		return conversation{}, err
+	}
+	screen := terminal.NewScreen(editor)
+	return conversation{
+		frame: screen.Frame,
+		say:   screen.Say,
+		hold: func(ctx context.Context, c *client.Client) error {
+			// A prompt that waits for a key is ended by closing the terminal.
+			defer context.AfterFunc(ctx, func() { _ = editor.Close() })()
+			return terminal.Interactive(ctx, c, editor, screen)
+		},
+		close: editor.Close,
+	}, nil
+}
+
+// token is what a client of this home presents.
+func token(f agentFlags, o app.Options) (string, error) {
+	if f.token != "" {
+		return f.token, nil
+	}
+	if t := o.Config.Gateway.Token.Reveal(); t != "" {
+		return t, nil
+	}
+	return o.Home.Token()
+}
+
+// startGateway returns how a gateway is run inside this command. It logs to a file:
+// the terminal belongs to the conversation.
+func startGateway(sys System, g *globals, o app.Options) func(context.Context, func(string)) error {
+	return func(ctx context.Context, ready func(url string)) error {
+		file, err := logging.OpenFile(filepath.Join(o.Home.LogsDir(), "gateway.log"))
+		if err != nil {
+			return err
+		}
+		defer file.Close()
+		if o.Log, err = logging.New(file, g.log, o.Scrub); err != nil {
+			return err
+		}
+		return sys.Runtime.Gateway(ctx, o, func(a app.Addresses) { ready(a.Gateway) })
+	}
+}
+
+// interruptible is untilSignal for a conversation: the first Ctrl-C of a turn only
+// stops that turn.
+func (s System) interruptible(ctx context.Context, cancelTurn func() bool, say func(string)) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(ctx)
+	released := make(chan struct{})
+	go func() {
+		for asked := false; ; {
+			select {
+			case <-released:
+				return
+			case sig := <-s.Signals:
+				switch {
+				case asked:
+					s.Exit(exitKilled)
+				case sig == syscall.SIGINT && cancelTurn():
+					say("stopping the turn; Ctrl-C again leaves")
+				default:
+					asked = true
+					cancel()
+				}
+			}
+		}
+	}()
+	return ctx, func() { close(released); cancel() }
+}

@@ -1,0 +1,146 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"picobot/gateway"
+	"picobot/gateway/dispatch"
+	"picobot/internal/config"
+	"picobot/internal/flow"
+	"picobot/internal/home"
+	"picobot/internal/live"
+	"picobot/internal/port"
+)
+
+// Stopping takes these at most, one after the other: together less than the 10 s
+// within which PicoBot promises to be gone.
+const (
+	stopServer = 2 * time.Second
+	stopWorker = 4 * time.Second
+	stopEngine = 3 * time.Second
+)
+
+// Runtime runs PicoBot, or a part of it. It is a cli.Runtime.
+type Runtime struct{ StartEngine StartEngine }
+
+// Gateway runs everything on this machine until ctx ends. A message's way through
+// it: server → record → dispatcher → Temporal → worker → activities → record →
+// hub → server.
+func (r Runtime) Gateway(ctx context.Context, o Options, ready func(Addresses)) (err error) {
+	var open closers
+	defer func() { err = errors.Join(err, open.close()) }()
+	cfg, embedded := o.Config, o.Config.Temporal.Mode == config.TemporalEmbedded
+
+	// The home is this process's own from here on, so whatever it finds unfinished
+	// was left by one that is dead.
+	owner := home.Owner{Command: o.Command, StartedAt: o.Now().UnixMilli(), Version: o.Version}
+	lock, err := o.Home.Lock(owner)
+	if err != nil {
+		return err
+	}
+	open.add("the home's lock", lock.Unlock)
+	token, err := o.token()
+	if err != nil {
+		return err
+	}
+	listener, err := port.Listen(ctx, cfg.Gateway.Addr)
+	if err != nil {
+		return fmt.Errorf("gateway.addr: %w", err)
+	}
+	open.add("the gateway's port", ignoreClosed(listener.Close))
+
+	// The record is the truth, and whoever watches a session hears of its changes.
+	hub := live.NewHub()
+	record, err := openRecord(ctx, o, hub)
+	if err != nil {
+		return err
+	}
+	open.add("the record", record.Close)
+
+	// Temporal moves what the record says must move.
+	temporal, err := r.openTemporal(ctx, o, &open)
+	if err != nil {
+		return err
+	}
+	queues := flow.Queues{Base: cfg.Temporal.TaskQueue}
+	parts, err := newParts(o, record, hub, temporal.client, queues, &open)
+	if err != nil {
+		return err
+	}
+	dispatcher := dispatch.New(temporal.client, record, dispatch.Options{
+		Queues:     queues,
+		SweepEvery: 10 * time.Second,
+		StuckAfter: 30 * time.Second,
+		CancelHere: parts.activities.CancelTurn,
+		Now:        o.Now,
+		Logger:     o.Log,
+	})
+	server, err := gateway.New(gateway.Options{
+		Listener:        listener,
+		Addr:            cfg.Gateway.Addr,
+		Token:           token,
+		TokenGenerated:  cfg.Gateway.Token == "",
+		AllowedOrigins:  cfg.Gateway.AllowedOrigins,
+		MaxMessageBytes: int64(cfg.Gateway.MaxMessageBytes),
+		Version:         o.Version,
+		Workspace:       parts.workspace.Dir(),
+		MediaDir:        o.Home.MediaDir(),
+		Agents:          agentNames(cfg),
+		WatchRecord:     !embedded, // other processes' workers write to the same record
+		ActiveWithin:    cfg.Session.TTL(),
+		Timing:          gateway.Timing{Drain: stopServer},
+	}, gateway.Deps{
+		Record:     record,
+		Hub:        hub,
+		Dispatcher: dispatcher,
+		Health:     temporal.health(parts.worker),
+		Model:      parts.model,
+		Summarize:  parts.summarize,
+		Text:       texts(cfg.Locale),
+		Now:        o.Now,
+		Logger:     o.Log,
+	})
+	if err != nil {
+		return err
+	}
+	parts.terminal.use(server.Delivery())
+
+	// Where the engine is our own, nobody else can be at work: what was going on goes
+	// on at once. Elsewhere Temporal's timeouts and the sweep see to it.
+	if embedded {
+		if err := restart(ctx, dispatcher, temporal.engine); err != nil {
+			return err
+		}
+	}
+	addresses := Addresses{Gateway: "http://" + server.Addr(), Temporal: temporal.address, UI: temporal.ui}
+	owner.Address, owner.TemporalAddress, owner.UIURL = server.Addr(), temporal.address, temporal.ui
+	if err := lock.Update(owner); err != nil {
+		return err
+	}
+	ready(addresses)
+	return run(ctx, server.Run, []part{dispatcher.Run, parts.worker.Run, temporal.watch, temporal.registerAttributes(o)})
+}
+
+// part is something that runs until its context ends.
+type part func(ctx context.Context) error
+
+// run runs front and back until ctx ends or one of them fails. Front stops first: it
+// brings the work that back does.
+func run(ctx context.Context, front part, back []part) error {
+	g, ctx := errgroup.WithContext(ctx)
+	work, stopWork := context.WithCancel(context.WithoutCancel(ctx))
+	defer stopWork()
+	g.Go(func() error {
+		defer stopWork()
+		return front(ctx)
+	})
+	for _, p := range back {
+		g.Go(func() error { return p(work) })
+	}
+	return g.Wait()
+}

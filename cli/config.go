@@ -1,0 +1,96 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+
+	"github.com/spf13/cobra"
+
+	"picobot/internal/config"
+)
+
+func newConfig(sys System, g *globals) *cobra.Command {
+	cmd := &cobra.Command{Use: "config", Short: "Write, show or check the configuration"}
+	group(cmd)
+	cmd.AddCommand(newConfigInit(sys, g), newConfigShow(sys, g), newConfigCheck(sys, g))
+	return cmd
+}
+
+func newConfigInit(sys System, g *globals) *cobra.Command {
+	var force bool
+	cmd := &cobra.Command{
+		Use:   "init",
+		Short: "Write a commented configuration to start from",
+		Args:  noArgs,
+		RunE: func(*cobra.Command, []string) error {
+			path := g.configFile
+			if path == "" {
+				h, err := g.findHome(sys)
+				if err != nil {
+					return err
+				}
+				path = h.ConfigFile()
+			}
+			err := writeNew(path, config.Starter(), force)
+			if errors.Is(err, fs.ErrExist) {
+				return fmt.Errorf("%s exists already: edit it, or replace it with --force", path)
+			}
+			if err != nil {
+				return err
+			}
+			_, err = fmt.Fprintln(sys.Stdout, path)
+			return err
+		},
+	}
+	cmd.Flags().BoolVar(&force, "force", false, "replace a file that exists")
+	return cmd
+}
+
+func newConfigShow(sys System, g *globals) *cobra.Command {
+	return &cobra.Command{
+		Use:   "show",
+		Short: "Print the effective configuration as JSON, secrets masked",
+		Args:  noArgs,
+		RunE: func(*cobra.Command, []string) error {
+			cfg, err := g.load(sys)
+			if err != nil {
+				return err
+			}
+			text, err := cfg.Show()
+			if err != nil {
+				return err
+			}
+			_, err = sys.Stdout.Write(text)
+			return err
+		},
+	}
+}
+
+func newConfigCheck(sys System, g *globals) *cobra.Command {
+	return &cobra.Command{
+		Use:   "check",
+		Short: "Check the configuration and list every problem with its JSON path",
+		Args:  noArgs,
+		RunE: func(*cobra.Command, []string) error {
+			cfg, err := g.load(sys)
+			if err != nil {
+				return err
+			}
+			for _, w := range cfg.Warnings() {
+				fmt.Fprintf(sys.Stderr, "warning: %s\n", w)
+			}
+			_, err = fmt.Fprintln(sys.Stdout, "ok")
+			return err
+		},
+	}
+}
+
+// load reads the configuration without touching anything.
+func (g *globals) load(sys System) (config.Config, error) {
+	h, err := g.findHome(sys)
+	if err != nil {
+		return config.Config{}, err
+	}
+	return g.loadConfig(sys, h)
+}

@@ -1,0 +1,61 @@
+package cli
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"picobot/cli/app"
+	"picobot/cli/logging"
+	"picobot/internal/config"
+	"picobot/internal/text"
+)
+
+func newGateway(sys System, g *globals) *cobra.Command {
+	var addr string
+	cmd := &cobra.Command{
+		Use:   "gateway",
+		Short: "Run everything: gateway, channels, worker and the embedded Temporal",
+		Long: `Run everything on this machine: the HTTP and WebSocket gateway, the channels, the
+worker and, unless temporal.mode is "external", an embedded Temporal with its web UI.
+One line per address is printed once it serves. Ctrl-C stops it.`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			o, err := g.prepare(sys)
+			if err != nil {
+				return err
+			}
+			if addr != "" {
+				if o.Config, err = o.Config.WithGatewayAddr(addr); err != nil {
+					return &usageError{err}
+				}
+			}
+			if o.Log, err = logging.New(sys.Stderr, g.log, o.Scrub); err != nil {
+				return err
+			}
+			o.Command = "gateway"
+			ctx, stop := sys.untilSignal(cmd.Context())
+			defer stop()
+			return sys.Runtime.Gateway(ctx, o, func(a app.Addresses) {
+				sys.printAddresses(a)
+				if o.Config.Offline() {
+					o.Say(text.For(o.Config.Locale).Say(text.OfflineNotice{}))
+				}
+				if o.Config.Temporal.Mode == config.TemporalEmbedded {
+					o.Say("the web UI asks for a password: it is in " + o.Home.EngineKeyFile() + ", any user name will do")
+				}
+			})
+		},
+	}
+	cmd.Flags().StringVar(&addr, "addr", "", "listen on this `host:port` instead of gateway.addr")
+	return cmd
+}
+
+// printAddresses prints one line per address.
+func (s System) printAddresses(a app.Addresses) {
+	for _, line := range []struct{ name, addr string }{{"gateway", a.Gateway}, {"temporal", a.Temporal}, {"ui", a.UI}} {
+		if line.addr != "" {
+			fmt.Fprintf(s.Stdout, "%s %s\n", line.name, line.addr)
+		}
+	}
+}

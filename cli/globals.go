@@ -1,0 +1,96 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/pflag"
+
+	"picobot/cli/app"
+	"picobot/cli/logging"
+	"picobot/internal/config"
+	"picobot/internal/home"
+)
+
+// globals are the flags that every command has.
+type globals struct {
+	home       string
+	configFile string
+	log        logging.Options
+}
+
+func (g *globals) register(flags *pflag.FlagSet) {
+	flags.StringVar(&g.home, "home", "", "PicoBot's `directory` (default $PICOBOT_HOME, else ~/.picobot)")
+	flags.StringVar(&g.configFile, "config", "", "configuration `file` (default config.json in the home, else ./config.json)")
+	flags.StringVar(&g.log.Level, "log-level", "info", "what to log: debug, info, warn or error")
+	flags.StringVar(&g.log.Format, "log-format", logging.FormatText, "how to log: text or json")
+}
+
+// findHome says which directory is the home, without making it.
+func (g *globals) findHome(sys System) (home.Home, error) {
+	dir, err := home.Resolve(g.home, sys.getenv)
+	if err != nil {
+		return home.Home{}, err
+	}
+	return home.At(dir)
+}
+
+// loadConfig reads the configuration of a home.
+func (g *globals) loadConfig(sys System, h home.Home) (config.Config, error) {
+	return config.Load(config.Source{Home: h.Dir, File: g.configFile, WorkDir: sys.WorkDir, Env: sys.Env})
+}
+
+// prepare makes the home and reads its configuration: what every command that
+// works in a home begins with. The scrubber knows the configuration's secrets.
+func (g *globals) prepare(sys System) (app.Options, error) {
+	if _, err := logging.New(io.Discard, g.log, logging.NewScrubber()); err != nil {
+		return app.Options{}, &usageError{err}
+	}
+	h, err := g.findHome(sys)
+	if err != nil {
+		return app.Options{}, err
+	}
+	// The configuration comes first: one that is wrong must not leave directories behind.
+	cfg, err := g.loadConfig(sys, h)
+	if err != nil {
+		return app.Options{}, err
+	}
+	if h, err = home.Open(h.Dir); err != nil {
+		return app.Options{}, err
+	}
+	scrub := logging.NewScrubber(cfg.Secrets()...)
+	return app.Options{
+		Home:    h,
+		Config:  cfg,
+		Version: sys.Build.Version,
+		Now:     sys.Now,
+		Build:   sys.Build.Version + " " + sys.Build.Commit,
+		Scrub:   scrub,
+		Say:     func(text string) { fmt.Fprintln(sys.Stderr, text) },
+	}, nil
+}
+
+// writeNew writes a file that only its owner may read. Unless overwrite is set, a
+// file that exists is left alone and the error wraps fs.ErrExist.
+func writeNew(path, text string, overwrite bool) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return fmt.Errorf("make directory: %w", err)
+	}
+	flag := os.O_WRONLY | os.O_CREATE | os.O_EXCL
+	if overwrite {
+		// Removed first: an old file keeps its mode, which may be too open.
+		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("replace file: %w", err)
+		}
+	}
+	f, err := os.OpenFile(path, flag, 0o600)
+	if err != nil {
+		return fmt.Errorf("write file: %w", err)
+	}
+	_, err = f.WriteString(text)
+	return errors.Join(err, f.Close())
+}

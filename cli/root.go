@@ -1,0 +1,79 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// Main runs one command line and returns the exit code.
+func Main(ctx context.Context, sys System) int {
+	root := newRoot(sys)
+	root.SetArgs(sys.Args)
+	err := root.ExecuteContext(ctx)
+	if err != nil && !errors.Is(err, errSilent) {
+		fmt.Fprintf(sys.Stderr, "picobot: %s\n", strings.TrimRight(err.Error(), "\n"))
+	}
+	return exitCode(err)
+}
+
+func newRoot(sys System) *cobra.Command {
+	g := &globals{}
+	root := &cobra.Command{
+		Use:   "picobot",
+		Short: "An agent that answers in your terminal and your chats, and never loses its place",
+		Long: `PicoBot is an agent gateway: it takes messages from the terminal and from chats,
+lets a model answer them with tools, and writes down every step, so that it goes on
+where it was after any crash.
+
+Begin with:  picobot agent -m "calc 12*7"`,
+		SilenceErrors:     true,
+		SilenceUsage:      true,
+		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},
+	}
+	root.SetIn(sys.Stdin)
+	root.SetOut(sys.Stdout)
+	root.SetErr(sys.Stderr)
+	g.register(root.PersistentFlags())
+	group(root)
+	root.AddCommand(
+		newAgent(sys, g),
+		newGateway(sys, g),
+		newWorker(sys, g),
+		newTemporal(sys, g),
+		newConfig(sys, g),
+		newVersion(sys),
+	)
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return usagef("%w: see `%s --help`", err, cmd.CommandPath())
+	})
+	return root
+}
+
+// group makes cmd a command that only has others below it: alone it shows its help,
+// with a word that it does not know it is a usage error.
+func group(cmd *cobra.Command) {
+	cmd.Args = func(cmd *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return nil
+		}
+		hint := ""
+		if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
+			hint = fmt.Sprintf(", did you mean %q", near[0])
+		}
+		return usagef("unknown command %q for %s%s: see `%s --help`", args[0], cmd.CommandPath(), hint, cmd.CommandPath())
+	}
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+	cmd.SuggestionsMinimumDistance = 2
+}
+
+// noArgs refuses arguments.
+func noArgs(cmd *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return usagef("%s takes no argument, but got %q: see `%s --help`", cmd.CommandPath(), args[0], cmd.CommandPath())
+	}
+	return nil
+}

@@ -1,0 +1,81 @@
+package cli
+
+import (
+	"context"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"golang.org/x/term"
+)
+
+// System is everything of the outside world that commands use.
+type System struct {
+	Args   []string // without the program's name
+	Stdin  io.Reader
+	Stdout io.Writer
+	Stderr io.Writer
+	// Env looks up an environment variable.
+	Env func(name string) (string, bool)
+	// WorkDir is where ./config.json is looked for; "" = the process's own.
+	WorkDir string
+	Now     func() time.Time
+	// Signals carries requests to stop: the first is a polite one, the second is not.
+	Signals <-chan os.Signal
+	// Exit ends the process at once.
+	Exit func(code int)
+	// Terminal reports whether a person sits at both Stdin and Stdout.
+	Terminal bool
+	Build    Build
+	Runtime  Runtime
+}
+
+// OS returns the real System of this process.
+func OS(build Build, runtime Runtime) System {
+	signals := make(chan os.Signal, 4)
+	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
+	return System{
+		Args:     os.Args[1:],
+		Stdin:    os.Stdin,
+		Stdout:   os.Stdout,
+		Stderr:   os.Stderr,
+		Env:      os.LookupEnv,
+		Now:      time.Now,
+		Signals:  signals,
+		Exit:     os.Exit,
+		Terminal: term.IsTerminal(int(os.Stdin.Fd())) && term.IsTerminal(int(os.Stdout.Fd())),
+		Build:    build,
+		Runtime:  runtime,
+	}
+}
+
+func (s System) getenv(name string) string {
+	value, _ := s.Env(name)
+	return value
+}
+
+// exitKilled is what a shell reports for a process that a Ctrl-C ended.
+const exitKilled = 130
+
+// untilSignal returns a context that ends with the first signal. A second one ends
+// the process at once: whoever asks twice does not want to wait.
+func (s System) untilSignal(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(ctx)
+	released := make(chan struct{})
+	go func() {
+		select {
+		case <-s.Signals:
+			cancel()
+		case <-released:
+			return
+		}
+		select {
+		case <-s.Signals:
+			s.Exit(exitKilled)
+		case <-released:
+		}
+	}()
+	return ctx, func() { close(released); cancel() }
+}

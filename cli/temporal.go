@@ -1,0 +1,31 @@
+package cli
+
+import (
+	"github.com/spf13/cobra"
+
+	"picobot/cli/logging"
+)
+
+func newTemporal(sys System, g *globals) *cobra.Command {
+	return &cobra.Command{
+		Use:   "temporal",
+		Short: "Run only the embedded Temporal server and its web UI",
+		Long: `Run only the embedded Temporal server and its web UI, in the foreground, on the ports
+of temporal.address and temporal.ui_addr (7233 and 8233 by default). For development
+against an external Temporal without installing one.`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			o, err := g.prepare(sys)
+			if err != nil {
+				return err
+			}
+			if o.Log, err = logging.New(sys.Stderr, g.log, o.Scrub); err != nil {
+				return err
+			}
+			o.Command = "temporal"
+			ctx, stop := sys.untilSignal(cmd.Context())
+			defer stop()
+			return sys.Runtime.Temporal(ctx, o, sys.printAddresses)
+		},
+	}
+}

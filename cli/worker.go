@@ -1,0 +1,41 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"picobot/cli/app"
+	"picobot/cli/logging"
+	"picobot/internal/config"
+)
+
+func newWorker(sys System, g *globals) *cobra.Command {
+	return &cobra.Command{
+		Use:   "worker",
+		Short: "Run only a Temporal worker, for an external Temporal",
+		Long: `Run only a Temporal worker, for an external Temporal (temporal.mode "external").
+Any number of workers may run beside the gateway, on its machine and in its home.`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			o, err := g.prepare(sys)
+			if err != nil {
+				return err
+			}
+			if o.Config.Temporal.Mode != config.TemporalExternal {
+				return errors.New(`a worker of its own needs an external Temporal: set temporal.mode to "external", or run ` +
+					"`picobot gateway`, which has its own worker")
+			}
+			if o.Log, err = logging.New(sys.Stderr, g.log, o.Scrub); err != nil {
+				return err
+			}
+			o.Command = "worker"
+			ctx, stop := sys.untilSignal(cmd.Context())
+			defer stop()
+			return sys.Runtime.Worker(ctx, o, func(a app.Addresses) {
+				fmt.Fprintf(sys.Stdout, "worker of %s\n", a.Temporal)
+			})
+		},
+	}
+}
