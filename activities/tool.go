@@ -88,7 +88,7 @@ func (a *Activities) runTool(ctx context.Context, in flow.ToolInput) (store.Tool
 // abandoned ends a call that an attempt now dead had claimed: what is left running
 // of it is stopped, and nobody can say what it did.
 func (a *Activities) abandoned(ctx context.Context, claim store.ToolRun, id string) (store.ToolRun, error) {
-	if err := proc.KillMarked(id); err != nil {
+	if err := proc.KillMarked(ctx, id); err != nil {
 		return claim, fmt.Errorf("stop what is left of %s: %w", claim.Name, err)
 	}
 	claim.Status, claim.Result = chat.ToolUnknown, unknownResult("PicoBot's process died")

@@ -102,7 +102,7 @@ func open(path, txlock string, pragmas ...string) (*sql.DB, error) {
 
 // Close closes the record after folding the write-ahead log into the file.
 func (s *Store) Close() error {
-	_, ckpt := s.write.Exec(`PRAGMA wal_checkpoint(TRUNCATE)`)
+	_, ckpt := s.write.ExecContext(context.Background(), `PRAGMA wal_checkpoint(TRUNCATE)`)
 	return errors.Join(ckpt, s.read.Close(), s.write.Close())
 }
 

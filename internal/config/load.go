@@ -69,7 +69,7 @@ func readBounded(file string) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open config: %w", err)
 	}
-	defer f.Close()
+	defer f.Close() //nolint:errcheck // opened for reading only
 	text, err := io.ReadAll(io.LimitReader(f, maxFileBytes+1))
 	if err != nil {
 		return nil, fmt.Errorf("read config %s: %w", file, err)

@@ -167,7 +167,7 @@ func raiseLimit(timeout, most time.Duration) string {
 }
 
 func withStatus(output string, exit proc.Exit) string {
-	status := ""
+	var status string
 	switch {
 	case exit.Signal != "":
 		status = fmt.Sprintf("[ended by signal: %s]", exit.Signal)

@@ -259,7 +259,7 @@ func TestATreeOfProcessesEnds(t *testing.T) {
 	defer cancel()
 	_, _, err := run(t, ctx, c)
 	require.ErrorIs(t, err, context.DeadlineExceeded)
-	require.NoError(t, proc.KillMarked(c.Mark))
+	require.NoError(t, proc.KillMarked(context.Background(), c.Mark))
 }
 
 func TestNothingIsStartedOnceTheContextEnded(t *testing.T) {
@@ -284,7 +284,7 @@ func startHelper(t *testing.T, c proc.Command) *exec.Cmd {
 	t.Cleanup(func() {
 		_ = helper.Process.Kill()
 		_ = helper.Wait()
-		require.NoError(t, proc.KillMarked(c.Mark))
+		require.NoError(t, proc.KillMarked(context.Background(), c.Mark))
 	})
 	return helper
 }
@@ -333,9 +333,9 @@ func TestKillMarkedFindsWhatAKilledSupervisorLeft(t *testing.T) {
 	require.NoError(t, helper.Process.Signal(syscall.SIGSTOP)) // it could do the same itself
 	require.NoError(t, syscall.Kill(supervisor, syscall.SIGKILL))
 	require.True(t, alive(pid))
-	require.NoError(t, proc.KillMarked(c.Mark))
+	require.NoError(t, proc.KillMarked(context.Background(), c.Mark))
 	require.False(t, alive(pid))
-	require.Error(t, proc.KillMarked(""))
+	require.Error(t, proc.KillMarked(context.Background(), ""))
 }
 
 func TestManyCommandsRunAtOnce(t *testing.T) {

@@ -2,7 +2,9 @@ package proc
 
 import (
 	"bytes"
+	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -86,9 +88,9 @@ func signalAll(ps []process, s syscall.Signal) {
 }
 
 // KillMarked kills every process that carries the mark of a command, supervisor
-// included, and returns when none is left. It is for what an earlier process of
-// ours left behind, which normally is nothing.
-func KillMarked(mark string) error {
+// included, and returns when none is left or ctx has ended. It is for what an
+// earlier process of ours left behind, which normally is nothing.
+func KillMarked(ctx context.Context, mark string) error {
 	if mark == "" {
 		return errors.New("kill marked: the mark is empty")
 	}
@@ -106,7 +108,11 @@ func KillMarked(mark string) error {
 		}
 		signalAll(found, syscall.SIGSTOP)
 		signalAll(found, syscall.SIGKILL)
-		time.Sleep(5 * time.Millisecond)
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("kill marked: %w", context.Cause(ctx))
+		case <-time.After(5 * time.Millisecond):
+		}
 	}
 	return errors.New("kill marked: processes remain that cannot be killed")
 }

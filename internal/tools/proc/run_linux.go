@@ -40,8 +40,11 @@ func run(ctx context.Context, c Command) (Exit, error) {
 		return Exit{}, err
 	}
 	defer func() { _ = s.reports.Close() }()
-	ended := make(chan error, 1)
-	go func() { ended <- s.cmd.Wait() }()
+	ended := make(chan struct{})
+	go func() {
+		_ = s.cmd.Wait() // what it has to say is in its report
+		close(ended)
+	}()
 	if err := s.send(order{Args: c.Args, Dir: c.Dir, Env: append(c.Env[:len(c.Env):len(c.Env)], MarkName+"="+c.Mark)}); err != nil {
 		_ = s.control.Close()
 		s.waitStopped(ended)
@@ -111,16 +114,16 @@ func (s *supervisor) send(o order) error {
 
 // waitStopped waits for a supervisor that was told to stop, and does its work
 // when it does not.
-func (s *supervisor) waitStopped(ended <-chan error) {
+func (s *supervisor) waitStopped(ended <-chan struct{}) {
 	timer := time.NewTimer(stopLimit)
 	defer timer.Stop()
 	select {
 	case <-ended:
 		if !s.reported() {
-			_ = KillMarked(s.mark)
+			_ = KillMarked(context.Background(), s.mark)
 		}
 	case <-timer.C:
-		_ = KillMarked(s.mark)
+		_ = KillMarked(context.Background(), s.mark)
 		_ = s.cmd.Process.Kill()
 		<-ended
 	}
@@ -131,7 +134,7 @@ func (s *supervisor) outcome() (Exit, error) {
 	r, err := s.report()
 	if err != nil {
 		// Somebody killed it, most likely the command: its orphans are ours now.
-		return Exit{}, errors.Join(s.explainSilence(), KillMarked(s.mark))
+		return Exit{}, errors.Join(s.explainSilence(), KillMarked(context.Background(), s.mark))
 	}
 	if r.Error != "" {
 		return Exit{}, errors.New(r.Error)

@@ -17,7 +17,7 @@ func Main() {}
 
 // KillMarked finds nothing on this system, where processes cannot be told by
 // their environment.
-func KillMarked(string) error { return nil }
+func KillMarked(context.Context, string) error { return nil }
 
 // run starts the command without a supervisor: descendants that leave its
 // process group, or outlive a killed parent, are not found here.
