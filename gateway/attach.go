@@ -1,14 +1,12 @@
 package gateway
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"slices"
 
 	"picobot/internal/chat"
 	"picobot/internal/protocol"
-	"picobot/internal/text"
 	"picobot/store"
 )
 
@@ -34,13 +32,13 @@ func (c *conn) greet(ctx context.Context, h protocol.Hello) {
 		c.failWith("", err)
 		return
 	}
-	c.hello, c.words = &h, text.For(cmp.Or(h.Locale, c.server.opts.Locale))
+	c.hello = &h
 	c.server.delivery.join(c)
 	if created {
-		c.write(protocol.Notice{ID: "welcome/" + id, Level: "info", Text: c.words.Say(text.Welcome{})})
+		c.write(protocol.Notice{ID: "welcome/" + id, Level: "info", Text: c.text(TextWelcome)})
 	}
 	if model.Offline {
-		c.write(protocol.Notice{ID: c.server.offline, Level: "warn", Text: c.words.Say(text.OfflineNotice{})})
+		c.write(protocol.Notice{ID: c.server.offline, Level: "warn", Text: c.text(TextOffline)})
 	}
 	c.follow(ctx)
 	c.handOver(ctx, h.FromSeq != nil)
