@@ -123,6 +123,7 @@ func runAgent(ctx context.Context, sys System, g *globals, f agentFlags, oneMess
 		Token:    func() (string, error) { return token(f, o) },
 		Start:    startGateway(sys, g, o),
 		Started:  func(url string) { talk.say(texts.Say(text.GatewayStartedInside{URL: url})) },
+		Say:      talk.say,
 		Patience: time.Minute,
 		Poll:     50 * time.Millisecond,
 		HTTP:     httpClient,

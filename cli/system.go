@@ -35,7 +35,11 @@ type System struct {
 // OS returns the real System of this process.
 func OS(build Build, runtime Runtime) System {
 	signals := make(chan os.Signal, 4)
-	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
+	for _, s := range []os.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP} {
+		if !signal.Ignored(s) { // nohup means that the terminal's end is not ours
+			signal.Notify(signals, s)
+		}
+	}
 	return System{
 		Args:     os.Args[1:],
 		Stdin:    os.Stdin,

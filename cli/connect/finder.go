@@ -24,6 +24,8 @@ type Options struct {
 	Start func(ctx context.Context, ready func(url string)) error
 	// Started is told when Start's gateway serves.
 	Started func(url string)
+	// Say tells the person what is wrong with the gateway that was found.
+	Say func(text string)
 	// Patience bounds how long a gateway may take to answer, its own start included.
 	Patience time.Duration
 	// Poll is the pause between two looks.
@@ -36,6 +38,8 @@ type Options struct {
 type Finder struct {
 	o     Options
 	found bool // a gateway has been found before
+	// waiting: the person knows that answers have to wait for Temporal.
+	waiting bool
 
 	mu  sync.Mutex
 	own *own
@@ -158,6 +162,7 @@ func (f *Finder) start(ctx context.Context) (string, error) {
 		f.o.Started(url)
 		return url, nil
 	case <-g.done:
+		f.forget() // its error is told here, not by Close
 		if g.err == nil {
 			return "", errors.New("the gateway of this process stopped before it served: see its log")
 		}
@@ -165,11 +170,18 @@ func (f *Finder) start(ctx context.Context) (string, error) {
 	case <-ctx.Done():
 		stop()
 		<-g.done
+		f.forget()
 		if context.Cause(ctx) == errPatience {
 			return "", fmt.Errorf("the gateway of this process did not start within %s: see its log", f.o.Patience)
 		}
 		return "", ctx.Err()
 	}
+}
+
+func (f *Finder) forget() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.own = nil
 }
 
 // Close stops the gateway that runs in this process, if any, and waits for it.
@@ -182,9 +194,6 @@ func (f *Finder) Close() error {
 	}
 	g.stop()
 	<-g.done
-	if _, held := errors.AsType[*home.HeldError](g.err); held {
-		return nil // it never ran
-	}
 	return g.err
 }
 

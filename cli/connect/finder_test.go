@@ -45,6 +45,7 @@ func newFinder(t *testing.T, change func(*Options)) *Finder {
 			return errors.New("must not be started")
 		},
 		Started:  func(string) {},
+		Say:      func(string) {},
 		Patience: 5 * time.Second,
 		Poll:     time.Millisecond,
 		HTTP:     &http.Client{Transport: &http.Transport{}},
@@ -240,6 +241,23 @@ func TestNamedGatewayIsWaitedForOnceItWasThere(t *testing.T) {
 	})
 	if _, err := f.Locate(t.Context()); err != nil {
 		t.Errorf("the restarted gateway was not found: %v", err)
+	}
+}
+
+func TestPersonIsToldOnceThatAnswersHaveToWait(t *testing.T) {
+	var said []string
+	srv := fakeHealth(t, 503, `{"status":"degraded","temporal":"error: it does not answer"}`)
+	f := newFinder(t, func(o *Options) {
+		o.URL = srv.URL
+		o.Say = func(text string) { said = append(said, text) }
+	})
+	for range 2 {
+		if _, err := f.Locate(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(said) != 1 || !strings.Contains(said[0], "messages are kept") {
+		t.Errorf("said %q", said)
 	}
 }
 

@@ -31,11 +31,16 @@ func (f *Finder) answers(ctx context.Context, url string) error {
 	}
 	defer resp.Body.Close()
 	var health struct {
-		Status string `json:"status"`
+		Status   string `json:"status"`
+		Temporal string `json:"temporal"`
 	}
 	err = json.NewDecoder(io.LimitReader(resp.Body, maxHealth)).Decode(&health)
 	if err != nil || health.Status == "" {
 		return errors.New("what answers there is not PicoBot")
+	}
+	if health.Temporal != "" && health.Temporal != "ok" && !f.waiting {
+		f.waiting = true
+		f.o.Say("the gateway cannot reach Temporal: messages are kept and answered once it is back")
 	}
 	return nil
 }
