@@ -13,7 +13,7 @@ WITHOUT_ENGINE = $(filter-out $(WITH_ENGINE),$(PACKAGES))
 .PHONY: build test lint bench check fuzz clean
 
 build: ## the binary, ./picobot
-	go build -trimpath -ldflags '-X picobot/cli.version=$(VERSION)' -o picobot .
+	go build -ldflags '-X picobot/cli.version=$(VERSION)' -o picobot .
 
 test: ## all tests; -race wherever the embedded server is not part of it
 	go test -race -shuffle=on -timeout 10m $(WITHOUT_ENGINE)
