@@ -1,12 +1,14 @@
 package gateway
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"slices"
 
 	"picobot/internal/chat"
 	"picobot/internal/protocol"
+	"picobot/internal/text"
 	"picobot/store"
 )
 
@@ -32,13 +34,13 @@ func (c *conn) greet(ctx context.Context, h protocol.Hello) {
 		c.failWith("", err)
 		return
 	}
-	c.hello = &h
+	c.hello, c.words = &h, text.For(cmp.Or(h.Locale, c.server.opts.Locale))
 	c.server.delivery.join(c)
 	if created {
-		c.write(protocol.Notice{ID: "welcome/" + id, Level: "info", Text: c.text(TextWelcome)})
+		c.write(protocol.Notice{ID: "welcome/" + id, Level: "info", Text: c.words.Say(text.Welcome{})})
 	}
 	if model.Offline {
-		c.write(protocol.Notice{ID: c.server.offline, Level: "warn", Text: c.text(TextOffline)})
+		c.write(protocol.Notice{ID: c.server.offline, Level: "warn", Text: c.words.Say(text.OfflineNotice{})})
 	}
 	c.follow(ctx)
 	c.handOver(ctx, h.FromSeq != nil)

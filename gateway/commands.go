@@ -6,8 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"unicode"
 
 	"picobot/internal/protocol"
+	"picobot/internal/text"
 	"picobot/store"
 )
 
@@ -15,7 +17,7 @@ import (
 type command struct {
 	name  string
 	usage string // arguments, as help shows them
-	help  TextKey
+	help  text.Message
 	run   func(ctx context.Context, c *conn, args string) answer
 }
 
@@ -31,8 +33,8 @@ type commandTable []command
 
 func newCommandTable() commandTable {
 	return commandTable{
-		{name: "stop", help: TextHelpStop, run: runStop},
-		{name: "help", help: TextHelpHelp, run: runHelp},
+		{name: "stop", help: text.HelpStop{}, run: runStop},
+		{name: "help", help: text.HelpHelp{}, run: runHelp},
 	}
 }
 
@@ -56,14 +58,17 @@ func (t commandTable) names() string {
 
 // command answers a message that starts with a slash.
 func (c *conn) command(ctx context.Context, m protocol.UserMessage) {
-	name, args, _ := strings.Cut(strings.TrimSpace(strings.TrimPrefix(m.Content, "/")), " ")
+	name, args := strings.TrimPrefix(m.Content, "/"), ""
+	if i := strings.IndexFunc(name, unicode.IsSpace); i >= 0 {
+		name, args = name[:i], name[i:]
+	}
 	name = strings.ToLower(name)
 	var a answer
 	if cmd, ok := c.server.commands.find(name); ok {
 		a = cmd.run(ctx, c, strings.TrimSpace(args))
 	} else {
 		name = cut(name)
-		a = answer{failed: true, text: c.text(TextUnknownCommand, name, c.server.commands.names())}
+		a = answer{failed: true, text: c.words.Say(text.UnknownCommand{Name: name, Known: c.server.commands.names()})}
 	}
 	c.write(protocol.Accepted{ID: m.ID, SessionID: c.attached.ID})
 	c.write(protocol.Command{ID: m.ID, Name: name, OK: !a.failed, Text: a.text, Data: a.data})
@@ -81,21 +86,19 @@ func cut(name string) string {
 func runHelp(_ context.Context, c *conn, _ string) answer {
 	var lines []string
 	for _, cmd := range c.server.commands {
-		lines = append(lines, strings.TrimSpace(fmt.Sprintf("/%s %s", cmd.name, cmd.usage))+": "+c.text(cmd.help))
+		lines = append(lines, strings.TrimSpace(fmt.Sprintf("/%s %s", cmd.name, cmd.usage))+": "+c.words.Say(cmd.help))
 	}
-	return answer{text: c.text(TextHelp, strings.Join(lines, "\n"))}
+	return answer{text: c.words.Say(text.HelpHeading{}) + "\n" + strings.Join(lines, "\n")}
 }
 
 func runStop(ctx context.Context, c *conn, _ string) answer {
-	got, err := c.server.stopTurn(ctx, c.attached.ID, "")
+	_, err := c.server.stopTurn(ctx, c.attached.ID, "")
 	switch {
 	case errors.Is(err, store.ErrNotFound):
-		return answer{text: c.text(TextNothingToStop)}
+		return answer{text: c.words.Say(text.StopNothing{})}
 	case err != nil:
 		c.log.Error("/stop failed", "session", c.attached.ID, "error", err)
-		return answer{failed: true, text: c.text(TextFailed)}
-	case got.Running:
-		return answer{text: c.text(TextStopping)}
+		return answer{failed: true, text: c.words.Say(text.CommandFailed{Name: "stop", Detail: "the record cannot be written now"})}
 	}
-	return answer{text: c.text(TextStopped)}
+	return answer{text: c.words.Say(text.StopRequested{})}
 }

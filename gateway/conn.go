@@ -12,6 +12,7 @@ import (
 
 	"picobot/internal/live"
 	"picobot/internal/protocol"
+	"picobot/internal/text"
 	"picobot/store"
 )
 
@@ -28,6 +29,7 @@ type conn struct {
 	lastHeard atomic.Int64 // time since the server was made
 
 	hello    *protocol.Hello // nil until there was one
+	words    *text.Catalogue // in the peer's language
 	attached store.Session
 	watcher  *live.Watcher
 	follower *follower
@@ -171,8 +173,4 @@ func (c *conn) guarded(fn func()) (ok bool) {
 	}()
 	fn()
 	return true
-}
-
-func (c *conn) text(key TextKey, args ...any) string {
-	return c.server.deps.Text(c.hello.Locale, key, args...)
 }

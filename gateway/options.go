@@ -28,6 +28,8 @@ type Options struct {
 	MaxMessageBytes int64 // 0 = 8 MiB
 	MaxConnections  int   // WebSockets at once; 0 = 1024
 	Version         string
+	// Locale is the language for clients that name none; "" = English.
+	Locale string
 	// Workspace is where attachments named by path must be, MediaDir where all are kept.
 	Workspace string
 	MediaDir  string
@@ -102,10 +104,8 @@ type Deps struct {
 	Model func(agent string) Model
 	// Summarize says what a tool call does in one line, without secrets.
 	Summarize func(name, arguments string) string
-	// Text says something in a language ("" = the default one); nil = English.
-	Text   func(locale string, key TextKey, args ...any) string
-	Now    func() time.Time
-	Logger *slog.Logger
+	Now       func() time.Time
+	Logger    *slog.Logger
 }
 
 func (d Deps) withDefaults() (Deps, error) {
@@ -120,9 +120,6 @@ func (d Deps) withDefaults() (Deps, error) {
 	}
 	if d.Summarize == nil {
 		d.Summarize = func(name, _ string) string { return name }
-	}
-	if d.Text == nil {
-		d.Text = English
 	}
 	if d.Now == nil {
 		d.Now = time.Now

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -16,6 +17,7 @@ import (
 	"picobot/internal/chat"
 	"picobot/internal/live"
 	"picobot/internal/protocol"
+	"picobot/internal/text"
 	"picobot/store"
 )
 
@@ -516,27 +518,37 @@ func TestOfflineModelIsAnnounced(t *testing.T) {
 	require.Empty(t, p.settled(), "once a connection")
 }
 
+func TestPeopleAreSpokenToInTheirLanguage(t *testing.T) {
+	r := newRig(t, func(o *Options, _ *Deps) { o.Locale = "zh-CN" })
+	for client, locale := range map[string]string{"zh-CN": "", "en": "en"} {
+		p, _ := r.connect(protocol.Hello{ClientID: client, Locale: locale})
+		require.Equal(t, text.For(client).Say(text.Welcome{}), p.next().(protocol.Notice).Text)
+	}
+}
+
 func TestCommandsAreAnsweredAtOnce(t *testing.T) {
 	r := newRig(t)
 	p, w := r.connect(protocol.Hello{})
-	command := func(text string) protocol.Command {
+	command := func(content string) protocol.Command {
 		t.Helper()
-		p.say(text, text)
+		id := strconv.Quote(content)
+		p.say(id, content)
 		for {
 			f := p.next()
 			if acc, ok := f.(protocol.Accepted); ok {
-				require.Equal(t, protocol.Accepted{ID: text, SessionID: w.SessionID}, acc)
+				require.Equal(t, protocol.Accepted{ID: id, SessionID: w.SessionID}, acc)
 				return expect[protocol.Command](p)
 			}
 		}
 	}
 	help := command("/help")
 	require.True(t, help.OK)
-	require.Contains(t, help.Text, "/stop: stop the running turn")
+	require.Contains(t, help.Text, "/stop: stop what is running")
 	unknown := command("/dance now")
 	require.Equal(t, "dance", unknown.Name)
 	require.False(t, unknown.OK)
 	require.Contains(t, unknown.Text, "/stop /help")
+	require.Equal(t, "dance", command("/Dance\tnow").Name)
 	stop := command("/stop")
 	require.True(t, stop.OK, "nothing to stop is no failure")
 
