@@ -91,6 +91,7 @@ func (r Runtime) Gateway(ctx context.Context, o Options, ready func(Addresses)) 
 		Workspace:       parts.workspace.Dir(),
 		MediaDir:        o.Home.MediaDir(),
 		Agents:          agentNames(cfg),
+		Locale:          cfg.Locale,
 		WatchRecord:     !embedded, // other processes' workers write to the same record
 		ActiveWithin:    cfg.Session.TTL(),
 		Timing:          gateway.Timing{Drain: stopServer},
@@ -101,7 +102,6 @@ func (r Runtime) Gateway(ctx context.Context, o Options, ready func(Addresses)) 
 		Health:     temporal.health(parts.worker),
 		Model:      parts.model,
 		Summarize:  parts.summarize,
-		Text:       texts(cfg.Locale),
 		Now:        o.Now,
 		Logger:     o.Log,
 	})
