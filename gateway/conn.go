@@ -79,7 +79,7 @@ func (c *conn) run(ctx context.Context) goodbye {
 		case o := <-c.offers:
 			o.taken <- c.notify(o.Outbound)
 		case <-wake:
-			c.follow(ctx)
+			c.woken(ctx)
 		case <-c.again.C:
 			c.follow(ctx)
 		}
@@ -103,18 +103,47 @@ func (c *conn) finish(ctx context.Context) {
 // follow shows what has happened in the attached session; if the record cannot be
 // read it is tried again later.
 func (c *conn) follow(ctx context.Context) {
-	if _, err := c.catchUp(ctx); err != nil && ctx.Err() == nil {
-		c.log.Error("the record cannot be read, trying again", "session", c.attached.ID, "error", err)
-		c.again.Reset(c.server.opts.Timing.Retry)
+	if _, err := c.catchUp(ctx); err != nil {
+		c.later(ctx, err)
 	}
 }
 
 // catchUp sends what has happened in the attached session since last time and
 // returns the turns whose state was told.
 func (c *conn) catchUp(ctx context.Context) (told map[string]bool, err error) {
-	told = map[string]bool{}
 	// Progress first: what is read of the record after it tells where it belongs.
-	progress := c.watcher.Take()
+	progress, _ := c.watcher.Take()
+	return c.tell(ctx, progress)
+}
+
+// woken tells what the watcher has. Most wake-ups of a streaming answer bring a
+// piece of text only: then the record has nothing new.
+func (c *conn) woken(ctx context.Context) {
+	progress, changed := c.watcher.Take()
+	if !changed {
+		for _, f := range c.follower.feed(progress, store.Changes{Next: c.cursor}) {
+			c.write(f)
+		}
+		return
+	}
+	if _, err := c.tell(ctx, progress); err != nil {
+		c.later(ctx, err)
+	}
+}
+
+// later says that the record could not be read, and tries again.
+func (c *conn) later(ctx context.Context, err error) {
+	if ctx.Err() != nil {
+		return
+	}
+	c.log.Error("the record cannot be read, trying again", "session", c.attached.ID, "error", err)
+	c.again.Reset(c.server.opts.Timing.Retry)
+}
+
+// tell sends progress and everything of the record that is new, and returns the
+// turns whose state was told.
+func (c *conn) tell(ctx context.Context, progress []live.Progress) (told map[string]bool, err error) {
+	told = map[string]bool{}
 	for c.broken == nil {
 		ch, err := c.server.deps.Record.Changes(ctx, c.attached.ID, c.cursor)
 		if err != nil {

@@ -45,6 +45,7 @@ type Watcher struct {
 	hub     *Hub
 	session string
 	pending []Progress
+	changed bool
 }
 
 // Watch starts watching a session. The caller must Close the watcher.
@@ -70,13 +71,14 @@ func (w *Watcher) Close() {
 	}
 }
 
-// Take returns the progress that has come since the last Take, oldest first.
-func (w *Watcher) Take() []Progress {
+// Take returns the progress that has come since the last Take, oldest first, and
+// whether the record has changed since then.
+func (w *Watcher) Take() (progress []Progress, changed bool) {
 	w.hub.mu.Lock()
 	defer w.hub.mu.Unlock()
-	out := w.pending
-	w.pending = nil
-	return out
+	progress, changed = w.pending, w.changed
+	w.pending, w.changed = nil, false
+	return progress, changed
 }
 
 func (w *Watcher) wake() {
@@ -91,6 +93,7 @@ func (h *Hub) Wake(sessionID string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for w := range h.watchers[sessionID] {
+		w.changed = true
 		w.wake()
 	}
 }
@@ -101,6 +104,7 @@ func (h *Hub) WakeAll() {
 	defer h.mu.Unlock()
 	for _, ws := range h.watchers {
 		for w := range ws {
+			w.changed = true
 			w.wake()
 		}
 	}
