@@ -57,6 +57,8 @@ type Deps struct {
 	Mask func(string) string
 	// Keep stores a tool result where the model can read it, and returns the path.
 	Keep func(call tools.Call, tool, content string) (path string, err error)
+	// Media reads the attachments of messages.
+	Media Media
 	// Summaries: whether contents (cut short) may be shown in Temporal's UI.
 	Summaries bool
 	// ReinjectEvery: after how many user turns a changed AGENT.md is written again.

@@ -80,6 +80,8 @@ type fixture struct {
 	sender *sender
 	hub    *live.Hub
 	seq    int
+	dir    string
+	vision bool
 
 	acted    chan string   // an outside tool has acted
 	release  chan struct{} // lets the slow tools end
@@ -87,7 +89,7 @@ type fixture struct {
 }
 
 func (f *fixture) Model(name string) (llm.Provider, llm.Model, int, error) {
-	return f.model, llm.Model{Name: name, ID: name}, f.window, nil
+	return f.model, llm.Model{Name: name, ID: name, Vision: f.vision}, f.window, nil
 }
 
 func (f *fixture) Agent(string) activities.Agent { return f.agent }
@@ -102,6 +104,7 @@ func newFixture(t *testing.T) *fixture {
 		agent: activities.Agent{Models: []string{"main"}, MaxToolIterations: 5, MaxParallelTools: 2},
 		acted: make(chan string, 10), release: make(chan struct{})}
 	dir := t.TempDir()
+	f.dir = dir
 	s, err := store.Open(t.Context(), store.Options{Path: filepath.Join(dir, "sessions.db"), Now: time.Now})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, s.Close()) })
@@ -131,7 +134,7 @@ func newFixture(t *testing.T) *fixture {
 	f.acts = activities.New(activities.Deps{
 		Record: s, Models: f, Agents: f, Tools: registry, Prompt: prompt.NewAgentFile(filepath.Join(dir, "AGENT.md")),
 		Senders: map[string]activities.Sender{"feishu": f.sender}, Hub: f.hub, Texts: text.For("en"), Now: time.Now,
-		Logger: slog.New(slog.DiscardHandler), Mask: func(s string) string { return s }, Summaries: true,
+		Logger: slog.New(slog.DiscardHandler), Mask: func(s string) string { return s }, Summaries: true, Media: activities.Media{Dir: dir},
 		Keep: func(_ tools.Call, tool, _ string) (string, error) { return ".picobot/output/" + tool + ".txt", nil },
 	})
 	f.env = f.newEnv()

@@ -31,7 +31,7 @@ func (a *Activities) request(t store.TurnContext, m llm.Model, windowTokens, max
 	}
 	req = llm.Request{Model: m, Messages: make([]llm.Message, len(messages)), ForbidTools: limit != nil}
 	for i, msg := range messages {
-		req.Messages[i] = llm.Message{Message: msg}
+		req.Messages[i] = a.withImages(msg, m.Vision)
 	}
 	for _, d := range a.Tools.Definitions() {
 		req.Tools = append(req.Tools, llm.Tool{Name: d.Name, Description: d.Description, Parameters: d.Parameters})

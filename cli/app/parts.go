@@ -67,6 +67,7 @@ func newParts(o Options, record *store.Store, hub *live.Hub, c client.Client, qu
 		Logger:        o.Log,
 		Mask:          p.mask,
 		Keep:          p.workspace.Keep,
+		Media:         activities.Media{Dir: o.Home.MediaDir()},
 		Summaries:     cfg.Temporal.Summaries,
 		ReinjectEvery: cfg.Gateway.AgentPromptReinjectEvery,
 	})
