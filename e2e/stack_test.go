@@ -6,13 +6,17 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 	enumspb "go.temporal.io/api/enums/v1"
 	historypb "go.temporal.io/api/history/v1"
+	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
+	sdkworker "go.temporal.io/sdk/worker"
+	"go.temporal.io/sdk/workflow"
 
 	"picobot/activities"
 	"picobot/gateway/dispatch"
@@ -27,6 +31,7 @@ import (
 	"picobot/internal/tools/proc"
 	"picobot/store"
 	"picobot/worker"
+	"picobot/workflows"
 )
 
 func TestMain(m *testing.M) {
@@ -50,7 +55,7 @@ type stack struct {
 	stopRun  context.CancelFunc
 	stopped  chan error
 	serving  func() bool
-	seq      int
+	seq      atomic.Int64
 }
 
 type agents struct{}
@@ -160,8 +165,7 @@ func (s *stack) say(chatID, content string) store.Turn {
 
 func (s *stack) accept(chatID, content string) store.Turn {
 	s.Helper()
-	s.seq++
-	a, err := s.record.Accept(context.Background(), store.Inbound{Channel: "cli", ChatID: chatID, ExternalID: fmt.Sprint(s.seq), SenderID: "me", Content: content})
+	a, err := s.record.Accept(context.Background(), store.Inbound{Channel: "cli", ChatID: chatID, ExternalID: fmt.Sprint(s.seq.Add(1)), SenderID: "me", Content: content})
 	require.NoError(s, err)
 	return a.Turn
 }
@@ -243,6 +247,14 @@ func (s *stack) history(sessionID, runID string) *historypb.History {
 	return h
 }
 
+// count counts the runs a visibility query finds.
+func (s *stack) count(query string) int64 {
+	s.Helper()
+	r, err := s.client.CountWorkflow(context.Background(), &workflowservice.CountWorkflowExecutionsRequest{Query: query})
+	require.NoError(s, err)
+	return r.GetCount()
+}
+
 // quiet drops the SDK's own logging.
 type quiet struct{}
 
@@ -250,3 +262,10 @@ func (quiet) Debug(string, ...any) {}
 func (quiet) Info(string, ...any)  {}
 func (quiet) Warn(string, ...any)  {}
 func (quiet) Error(string, ...any) {}
+
+// replay runs the session workflow against a history.
+func replay(h *historypb.History) error {
+	r := sdkworker.NewWorkflowReplayer()
+	r.RegisterWorkflowWithOptions(workflows.Session, workflow.RegisterOptions{Name: flow.SessionWorkflow})
+	return r.ReplayWorkflowHistory(quiet{}, h)
+}

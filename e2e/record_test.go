@@ -1,0 +1,92 @@
+package e2e
+
+import (
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/reflect/protoreflect"
+
+	"picobot/internal/chat"
+	"picobot/internal/flow"
+)
+
+var record = flag.String("record", "", "directory to write the histories of this build to, for workflows' replay test")
+
+// Every kind of run the session workflow has must survive a replay of its own
+// history; with -record the histories are kept for the builds to come.
+func TestHistories_Replay(t *testing.T) {
+	s := newStack(t)
+	for name, run := range map[string]func(t *testing.T) (sessionID, runID string){
+		"answer": func(t *testing.T) (string, string) {
+			turn := s.await(s.say("answer", "hello"))
+			return turn.SessionID, turn.RunID
+		},
+		"tools": func(t *testing.T) (string, string) {
+			turn := s.await(s.say("tools", "tools calc 1+1; time; run echo hi"))
+			return turn.SessionID, turn.RunID
+		},
+		"failed": func(t *testing.T) (string, string) {
+			turn := s.await(s.say("failed", "fail 401"))
+			return turn.SessionID, turn.RunID
+		},
+		"cancelled": func(t *testing.T) (string, string) {
+			turn := s.say("cancelled", "slow 30")
+			s.eventually(10*time.Second, "it runs", func() bool { return s.turn(turn.ID).Status == chat.TurnRunning })
+			_, err := s.record.Cancel(t.Context(), turn.SessionID, turn.ID)
+			require.NoError(t, err)
+			s.dispatch.CancelTurn(turn.SessionID, turn.ID)
+			turn = s.await(turn)
+			return turn.SessionID, turn.RunID
+		},
+		"cancelled_from_outside": func(t *testing.T) (string, string) {
+			turn := s.say("outside", "slow 30")
+			s.eventually(10*time.Second, "it runs", func() bool { return s.turn(turn.ID).Status == chat.TurnRunning })
+			require.NoError(t, s.client.CancelWorkflow(t.Context(), flow.SessionWorkflowID(turn.SessionID), ""))
+			turn = s.await(turn)
+			return turn.SessionID, turn.RunID
+		},
+		"continued_as_new": func(t *testing.T) (string, string) {
+			turn := s.accept("long", "loop 3")
+			run, err := s.client.ExecuteWorkflow(t.Context(), startOptions(turn.SessionID), flow.SessionWorkflow,
+				flow.SessionInput{SessionID: turn.SessionID, Queues: flow.Queues{Base: "picobot"}, MaxSteps: 2})
+			require.NoError(t, err)
+			s.await(turn)
+			return turn.SessionID, run.GetRunID()
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			sessionID, runID := run(t)
+			s.idle(sessionID)
+			h := s.history(sessionID, runID)
+			require.NoError(t, replay(h))
+			if *record == "" {
+				return
+			}
+			for _, e := range h.Events {
+				anonymous(e.ProtoReflect())
+			}
+			data, err := protojson.MarshalOptions{Multiline: true}.Marshal(h)
+			require.NoError(t, err)
+			require.NoError(t, os.WriteFile(filepath.Join(*record, name+".json"), data, 0o644))
+		})
+	}
+}
+
+// anonymous takes the names of this machine and its processes out of a message.
+func anonymous(m protoreflect.Message) {
+	m.Range(func(f protoreflect.FieldDescriptor, v protoreflect.Value) bool {
+		switch {
+		case f.Kind() == protoreflect.StringKind && !f.IsList() && !f.IsMap() && (f.Name() == "identity" || strings.Contains(v.String(), "@")):
+			m.Set(f, protoreflect.ValueOfString("worker"))
+		case f.Message() != nil && !f.IsList() && !f.IsMap():
+			anonymous(v.Message())
+		}
+		return true
+	})
+}
