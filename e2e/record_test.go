@@ -68,8 +68,10 @@ func TestHistories_Replay(t *testing.T) {
 			if *record == "" {
 				return
 			}
+			host, err := os.Hostname()
+			require.NoError(t, err)
 			for _, e := range h.Events {
-				anonymous(e.ProtoReflect())
+				anonymous(e.ProtoReflect(), host)
 			}
 			data, err := protojson.MarshalOptions{Multiline: true}.Marshal(h)
 			require.NoError(t, err)
@@ -79,13 +81,13 @@ func TestHistories_Replay(t *testing.T) {
 }
 
 // anonymous takes the names of this machine and its processes out of a message.
-func anonymous(m protoreflect.Message) {
+func anonymous(m protoreflect.Message, host string) {
 	m.Range(func(f protoreflect.FieldDescriptor, v protoreflect.Value) bool {
 		switch {
-		case f.Kind() == protoreflect.StringKind && !f.IsList() && !f.IsMap() && (f.Name() == "identity" || strings.Contains(v.String(), "@")):
+		case f.Kind() == protoreflect.StringKind && !f.IsList() && !f.IsMap() && (f.Name() == "identity" || strings.Contains(v.String(), "@") || strings.Contains(v.String(), host)):
 			m.Set(f, protoreflect.ValueOfString("worker"))
 		case f.Message() != nil && !f.IsList() && !f.IsMap():
-			anonymous(v.Message())
+			anonymous(v.Message(), host)
 		}
 		return true
 	})
