@@ -4,7 +4,6 @@ package main
 import (
 	"context"
 	"os"
-	"runtime/debug"
 
 	"picobot/cli"
 	"picobot/cli/app"
@@ -12,13 +11,8 @@ import (
 	"picobot/internal/tools/proc"
 )
 
-// What the linker may be told (-ldflags "-X main.version=…"); else the go command's
-// own stamp counts.
-var version, commit string
-
 func main() {
 	proc.Main() // never returns in a process that only supervises a command of the agent
-	info, _ := debug.ReadBuildInfo()
-	build := cli.NewBuild(version, commit, info)
-	os.Exit(cli.Main(context.Background(), cli.OS(build, app.Runtime{StartEngine: embedded.Start})))
+	sys := cli.OS(cli.ReadBuild(), app.Runtime{StartEngine: embedded.Start})
+	os.Exit(cli.Main(context.Background(), sys))
 }

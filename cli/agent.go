@@ -209,7 +209,7 @@ func startGateway(sys System, g *globals, o app.Options) func(context.Context, f
 		if err != nil {
 			return err
 		}
-		defer file.Close()
+		defer func() { _ = file.Close() }()
 		if o.Log, err = logging.New(file, g.log, o.Scrub); err != nil {
 			return err
 		}

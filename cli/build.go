@@ -1,8 +1,10 @@
 package cli
 
-import (
-	"runtime/debug"
-)
+import "runtime/debug"
+
+// What the linker may be told (-ldflags "-X picobot/cli.version=…"); else the go
+// command's own stamp counts.
+var version, commit string
 
 // Build says what this binary is made of.
 type Build struct {
@@ -19,9 +21,15 @@ const (
 	moduleSDK    = "go.temporal.io/sdk"
 )
 
-// NewBuild puts together what the linker was told (empty = nothing) and what the
+// ReadBuild says what this binary is made of.
+func ReadBuild() Build {
+	info, _ := debug.ReadBuildInfo()
+	return newBuild(version, commit, info)
+}
+
+// newBuild puts together what the linker was told (empty = nothing) and what the
 // go command left in the binary (nil = nothing).
-func NewBuild(version, commit string, info *debug.BuildInfo) Build {
+func newBuild(version, commit string, info *debug.BuildInfo) Build {
 	b := Build{Version: version, Commit: commit}
 	if info != nil {
 		b.fill(info)

@@ -121,13 +121,6 @@ func (s *syncBuffer) String() string {
 	return s.b.String()
 }
 
-// untilStopped serves until it is told to stop.
-func untilStopped(ctx context.Context, _ app.Options, ready func(app.Addresses)) error {
-	ready(app.Addresses{Gateway: "http://g"})
-	<-ctx.Done()
-	return nil
-}
-
 func failing(context.Context, app.Options, func(app.Addresses)) error {
 	return errors.New("the port is taken")
 }

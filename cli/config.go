@@ -78,7 +78,7 @@ func newConfigCheck(sys System, g *globals) *cobra.Command {
 				return err
 			}
 			for _, w := range cfg.Warnings() {
-				fmt.Fprintf(sys.Stderr, "warning: %s\n", w)
+				_, _ = fmt.Fprintf(sys.Stderr, "warning: %s\n", w)
 			}
 			_, err = fmt.Fprintln(sys.Stdout, "ok")
 			return err

@@ -55,7 +55,7 @@ One line per address is printed once it serves. Ctrl-C stops it.`,
 func (s System) printAddresses(a app.Addresses) {
 	for _, line := range []struct{ name, addr string }{{"gateway", a.Gateway}, {"temporal", a.Temporal}, {"ui", a.UI}} {
 		if line.addr != "" {
-			fmt.Fprintf(s.Stdout, "%s %s\n", line.name, line.addr)
+			_, _ = fmt.Fprintf(s.Stdout, "%s %s\n", line.name, line.addr)
 		}
 	}
 }

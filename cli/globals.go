@@ -70,7 +70,7 @@ func (g *globals) prepare(sys System) (app.Options, error) {
 		Now:     sys.Now,
 		Build:   sys.Build.Version + " " + sys.Build.Commit,
 		Scrub:   scrub,
-		Say:     func(text string) { fmt.Fprintln(sys.Stderr, text) },
+		Say:     func(text string) { _, _ = fmt.Fprintln(sys.Stderr, text) },
 	}, nil
 }
 

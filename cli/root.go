@@ -15,7 +15,7 @@ func Main(ctx context.Context, sys System) int {
 	root.SetArgs(sys.Args)
 	err := root.ExecuteContext(ctx)
 	if err != nil && !errors.Is(err, errSilent) {
-		fmt.Fprintf(sys.Stderr, "picobot: %s\n", strings.TrimRight(err.Error(), "\n"))
+		_, _ = fmt.Fprintf(sys.Stderr, "picobot: %s\n", strings.TrimRight(err.Error(), "\n"))
 	}
 	return exitCode(err)
 }

@@ -28,13 +28,13 @@ func TestBuildComesFromTheLinkerElseFromTheGoCommand(t *testing.T) {
 		},
 		Settings: []debug.BuildSetting{{Key: "vcs.revision", Value: "cafe"}, {Key: "vcs.modified", Value: "true"}},
 	}
-	if got, want := NewBuild("", "", info), (Build{"devel", "cafe (modified)", "go1.26", "v1", "v3"}); got != want {
+	if got, want := newBuild("", "", info), (Build{"devel", "cafe (modified)", "go1.26", "v1", "v3"}); got != want {
 		t.Errorf("got %+v", got)
 	}
-	if got := NewBuild("v9", "beef", info); got.Version != "v9" || got.Commit != "beef" {
+	if got := newBuild("v9", "beef", info); got.Version != "v9" || got.Commit != "beef" {
 		t.Errorf("got %+v", got)
 	}
-	if got := NewBuild("", "", nil); got.Version != "unknown" || got.TemporalSDK != "unknown" {
+	if got := newBuild("", "", nil); got.Version != "unknown" || got.TemporalSDK != "unknown" {
 		t.Errorf("got %+v", got)
 	}
 }

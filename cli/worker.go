@@ -34,7 +34,7 @@ Any number of workers may run beside the gateway, on its machine and in its home
 			ctx, stop := sys.untilSignal(cmd.Context())
 			defer stop()
 			return sys.Runtime.Worker(ctx, o, func(a app.Addresses) {
-				fmt.Fprintf(sys.Stdout, "worker of %s\n", a.Temporal)
+				_, _ = fmt.Fprintf(sys.Stdout, "worker of %s\n", a.Temporal)
 			})
 		},
 	}

@@ -108,7 +108,7 @@ func stop(e Engine) error {
 	return e.Stop(ctx)
 }
 
-// engineError says which key of the configuration a taken port belongs to.
+// engineError says what could not be started.
 func engineError(err error) error {
 	return fmt.Errorf("the embedded temporal cannot start: %w", err)
 }
@@ -175,6 +175,9 @@ func (r Runtime) Temporal(ctx context.Context, o Options, ready func(Addresses))
 	eo.AddrFixed, eo.UIFixed = true, true
 	e, err := r.StartEngine(ctx, eo)
 	if err != nil {
+		if owner, alive, _ := o.Home.ReadOwner(); alive && owner.TemporalAddress != "" {
+			err = fmt.Errorf("%w (process %d runs one at %s)", err, owner.PID, owner.TemporalAddress)
+		}
 		return engineError(err)
 	}
 	defer func() { err = errors.Join(err, stop(e)) }()

@@ -91,6 +91,7 @@ func (c *Client) connection(ctx context.Context) (welcomed bool, err error) {
 func (c *Client) dial(ctx context.Context, ep Endpoint) (*websocket.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.o.Timing.Connect)
 	defer cancel()
+	//nolint:bodyclose // the library has closed it: what is left of it is in memory
 	conn, resp, err := websocket.Dial(ctx, strings.TrimRight(ep.URL, "/")+"/ws", &websocket.DialOptions{
 		HTTPClient: c.o.HTTP,
 		HTTPHeader: http.Header{"Authorization": {"Bearer " + ep.Token}},

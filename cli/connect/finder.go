@@ -103,7 +103,7 @@ func (f *Finder) locate(ctx context.Context) (string, error) {
 		select {
 		case <-time.After(f.o.Poll):
 		case <-ctx.Done():
-			if context.Cause(ctx) != errPatience {
+			if !errors.Is(context.Cause(ctx), errPatience) {
 				return "", ctx.Err()
 			}
 			return "", fmt.Errorf("no gateway answers: %w", &home.HeldError{Dir: f.o.Home.Dir, Owner: owner})
@@ -171,7 +171,7 @@ func (f *Finder) start(ctx context.Context) (string, error) {
 		stop()
 		<-g.done
 		f.forget()
-		if context.Cause(ctx) == errPatience {
+		if errors.Is(context.Cause(ctx), errPatience) {
 			return "", fmt.Errorf("the gateway of this process did not start within %s: see its log", f.o.Patience)
 		}
 		return "", ctx.Err()

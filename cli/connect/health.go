@@ -29,7 +29,7 @@ func (f *Finder) answers(ctx context.Context, url string) error {
 	if err != nil {
 		return err
 	}
-	defer resp.Body.Close()
+	defer func() { _ = resp.Body.Close() }()
 	var health struct {
 		Status   string `json:"status"`
 		Temporal string `json:"temporal"`

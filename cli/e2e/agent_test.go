@@ -185,6 +185,22 @@ func TestAgentBesideARunningGateway(t *testing.T) {
 	sound(t, h)
 }
 
+func TestMessageThatIsTooLargeIsRefusedAndTheNextOneIsNot(t *testing.T) {
+	h := harness.New(t)
+	h.Configure(map[string]any{"gateway": map[string]any{"addr": "127.0.0.1:0", "max_message_bytes": 4096}})
+	h.StartGateway()
+	for _, size := range []int{20_000, 100_000} {
+		if r := h.Run("agent", "-m", strings.Repeat("x", size)); r.Code != 1 || r.Stdout != "" || !strings.Contains(r.Stderr, "max_message_bytes") {
+			t.Errorf("%d bytes: %+v", size, r)
+		}
+	}
+	fits := strings.Repeat("x", 4096)
+	r := h.RunInput(fits+"\n"+fits+"y\nsmall\n", "agent")
+	if r.Code != 0 || r.Stdout != "echo: "+fits+"\necho: small\n" || strings.Count(r.Stderr, "max_message_bytes") != 1 {
+		t.Errorf("%+v", r)
+	}
+}
+
 func TestEndpointOfTheEnvironmentAnswers(t *testing.T) {
 	h := harness.New(t)
 	fake := fakeopenai.Start(t, fakeopenai.Config{})

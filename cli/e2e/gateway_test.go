@@ -28,6 +28,9 @@ func TestGatewayOwnsItsHomeAndStopsCleanly(t *testing.T) {
 	if second.Code != 1 || second.Stdout != "" || !strings.Contains(second.Stderr, fmt.Sprint(g.PID())) || !strings.Contains(second.Stderr, strings.TrimPrefix(g.URL, "http://")) {
 		t.Errorf("a second gateway must name the first: %+v", second)
 	}
+	if r := h.Run("temporal"); r.Code != 1 || r.Stdout != "" || !strings.Contains(r.Stderr, fmt.Sprint(g.PID())) {
+		t.Errorf("another server on the same files must be refused and name the first: %+v", r)
+	}
 	status, health := g.Health()
 	if status != http.StatusOK || health["temporal_mode"] != "embedded" || health["ui_url"] != g.UI || health["store"] != "ok" || health["worker"] != "ok" {
 		t.Errorf("health: %v", health)

@@ -45,10 +45,10 @@ func Lines(ctx context.Context, c Conversation, in io.Reader, maxBytes int, out 
 				taken++
 			case errors.As(err, &failed):
 				taken++
-				fmt.Fprintln(out.Stderr, err)
+				_, _ = fmt.Fprintln(out.Stderr, err)
 			case errors.As(err, &no) || errors.Is(err, errLong):
 				refused = err
-				fmt.Fprintln(out.Stderr, err)
+				_, _ = fmt.Fprintln(out.Stderr, err)
 			default:
 				return err
 			}

@@ -74,5 +74,5 @@ func (a *Aside) Frame(f protocol.ServerFrame) {
 func (a *Aside) Say(text string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	fmt.Fprintln(a.w, text)
+	_, _ = fmt.Fprintln(a.w, text)
 }

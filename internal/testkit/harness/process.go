@@ -60,15 +60,22 @@ func (h *Harness) StartInput(input io.Reader, args ...string) *Process {
 
 func (h *Harness) start(input io.Reader, args []string) *Process {
 	h.tb.Helper()
+	return h.startWith(args, func(cmd *exec.Cmd) { cmd.Stdin = input })
+}
+
+// startWith starts a command line after change has seen it.
+func (h *Harness) startWith(args []string, change func(*exec.Cmd)) *Process {
+	h.tb.Helper()
 	p := &Process{h: h, args: args, Stdout: &Output{}, Stderr: &Output{}, begun: time.Now(), ended: make(chan struct{})}
 	p.cmd = exec.Command(h.bin, append([]string{"--home", h.Home, "--config", h.ConfigFile()}, args...)...)
 	p.cmd.Dir = h.WorkDir()
-	p.cmd.Stdin, p.cmd.Stdout, p.cmd.Stderr = input, p.Stdout, p.Stderr
+	p.cmd.Stdout, p.cmd.Stderr = p.Stdout, p.Stderr
 	p.cmd.WaitDelay = time.Second // what outlives the process may hold its output open
 	for name, value := range h.Env {
 		p.cmd.Env = append(p.cmd.Env, name+"="+value)
 	}
 	dieWithParent(p.cmd)
+	change(p.cmd)
 	if err := p.cmd.Start(); err != nil {
 		h.tb.Fatalf("start picobot %s: %v", strings.Join(args, " "), err)
 	}
