@@ -152,6 +152,25 @@ func TestCommandIsAnsweredByItsCommandFrame(t *testing.T) {
 	}
 }
 
+func TestAnswerHasBeenShownByTheTimeDoReturns(t *testing.T) {
+	f := newFake(t)
+	f.answer = func(send func(protocol.ServerFrame), _ string, m protocol.UserMessage) {
+		send(protocol.Command{ID: m.ID, Name: "help", OK: true, Text: "commands"})
+	}
+	var shown atomic.Bool
+	tk := f.talk(t, func(o *Options) {
+		o.OnFrame = func(fr protocol.ServerFrame) {
+			if _, ok := fr.(protocol.Command); ok {
+				time.Sleep(20 * time.Millisecond)
+				shown.Store(true)
+			}
+		}
+	})
+	if _, err := tk.ask(t, "/help"); err != nil || !shown.Load() {
+		t.Errorf("shown %v, %v", shown.Load(), err)
+	}
+}
+
 func TestNewSessionIsResumedFromItsOwnPlace(t *testing.T) {
 	f := newFake(t)
 	var conns atomic.Int32

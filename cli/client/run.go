@@ -131,6 +131,7 @@ func (c *Client) read(ctx context.Context, conn *websocket.Conn, greeted chan<- 
 		if fresh {
 			c.o.OnFrame(f)
 		}
+		c.state.release()
 		if err != nil {
 			return err
 		}
@@ -165,7 +166,9 @@ func (c *Client) write(ctx context.Context, conn *websocket.Conn, hello protocol
 	defer ping.Stop()
 	var rows <-chan time.Time
 	for {
-		for _, f := range c.state.pending() {
+		frames := c.state.pending()
+		c.state.release()
+		for _, f := range frames {
 			if err := send(ctx, conn, f); err != nil {
 				return err
 			}
@@ -177,6 +180,7 @@ func (c *Client) write(ctx context.Context, conn *websocket.Conn, hello protocol
 		case <-c.wake:
 		case <-rows:
 			c.state.overdue()
+			c.state.release()
 			rows = nil
 		case <-ping.C:
 			if err := c.ping(ctx, conn); err != nil {

@@ -25,6 +25,7 @@ type state struct {
 	conn      int // number of the present connection
 	welcomed  bool
 	exchanges []*exchange     // unanswered messages, oldest first
+	finished  []func()        // tell those who wait for what has ended
 	notices   map[string]bool // ids of notices that were shown
 }
 
@@ -84,9 +85,21 @@ func (s *state) drop(x *exchange) {
 	}
 }
 
+// finish ends an exchange. Whoever waits for it is told by release.
 func (s *state) finish(x *exchange, r result) {
 	s.drop(x)
-	x.done <- r
+	s.finished = append(s.finished, func() { x.done <- r })
+}
+
+// release tells those who wait for messages that have ended. It is called once the
+// frames that ended them have been shown.
+func (s *state) release() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, tell := range s.finished {
+		tell()
+	}
+	s.finished = nil
 }
 
 // cancel marks the newest message. Its turn is stopped as soon as it has one. It

@@ -141,6 +141,9 @@ func TestGatewayIsStartedHereWhenNoneAnswersAndAgainWhenItIsGone(t *testing.T) {
 	mu.Lock()
 	stop()
 	mu.Unlock()
+	for alive := true; alive; { // it takes a moment to go
+		_, alive, _ = f.o.Home.ReadOwner()
+	}
 	second, err := f.Locate(t.Context())
 	if err != nil || second.URL == first.URL || started.Load() != 2 {
 		t.Errorf("got %+v, %v after %d starts", second, err, started.Load())
