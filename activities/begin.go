@@ -16,10 +16,7 @@ const maxClaims = 5
 
 // BeginTurn claims the session's next turn and says where it stands.
 func (a *Activities) BeginTurn(ctx context.Context, in flow.SessionInput) (flow.Begun, error) {
-	agentPrompt, err := a.Prompt.Read()
-	if err != nil {
-		return flow.Begun{}, err
-	}
+	agentPrompt, unreadable := a.Prompt.Read()
 	info := activity.GetInfo(ctx)
 	p, err := a.Record.BeginTurn(ctx, store.Begin{
 		SessionID:     in.SessionID,
@@ -39,15 +36,22 @@ func (a *Activities) BeginTurn(ctx context.Context, in flow.SessionInput) (flow.
 		return flow.Begun{}, err
 	}
 	agent := a.Agents.Agent(sess.Agent)
-	return flow.Begun{
+	b := flow.Begun{
 		TurnID:      p.Turn.ID,
 		Step:        p.Step,
 		Calls:       a.calls(p.Open),
 		Models:      agent.Models,
 		MaxParallel: agent.MaxParallelTools,
-		Poisoned:    p.Turn.Claims > maxClaims,
 		Cancelled:   p.Turn.CancelRequestedAt != 0,
-	}, nil
+	}
+	switch {
+	case p.Turn.Claims > maxClaims:
+		b.Failure = flow.Failure{Code: flow.CodePoisoned}
+	case unreadable != nil:
+		// Without its prompt the agent is another one: the person must know.
+		b.Failure = flow.Failure{Code: flow.CodePrompt, Detail: a.Mask(cut(unreadable.Error(), maxDetail))}
+	}
+	return b, nil
 }
 
 // calls describes open calls for the workflow and the people who watch it.

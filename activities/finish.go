@@ -43,7 +43,7 @@ func failureText(f flow.Failure) text.Message {
 	switch f.Code {
 	case flow.CodePoisoned:
 		return text.PoisonTurn{Attempts: maxClaims}
-	case flow.CodeInternal:
+	case flow.CodeInternal, flow.CodePrompt:
 		return text.TurnFailed{Detail: f.Detail}
 	default:
 		return text.ModelFailed(&llm.Error{Kind: llm.Kind(f.Code), Status: f.Status, Provider: f.Provider, Model: f.Model, Message: f.Detail})

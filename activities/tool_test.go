@@ -3,6 +3,8 @@ package activities_test
 import (
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -139,9 +141,22 @@ func TestBegin_SixthClaimWithoutProgress_IsPoisoned(t *testing.T) {
 	b := f.begin("cli", "hello")
 	for range 4 {
 		b = f.beginAgain(f.turn(b.TurnID).SessionID)
-		require.False(t, b.Poisoned)
+		require.Empty(t, b.Failure.Code)
 	}
-	require.True(t, f.beginAgain(f.turn(b.TurnID).SessionID).Poisoned)
+	require.Equal(t, flow.CodePoisoned, f.beginAgain(f.turn(b.TurnID).SessionID).Failure.Code)
+}
+
+func TestBegin_UnusablePrompt_FailsTheTurnWithTheReason(t *testing.T) {
+	f := newFixture(t)
+	path := filepath.Join(f.dir, "AGENT.md")
+	require.NoError(t, os.WriteFile(path, make([]byte, 300<<10), 0o600))
+	b := f.begin("cli", "hello")
+	require.Equal(t, flow.CodePrompt, b.Failure.Code)
+	_, err := do[flow.FinishResult](f, f.env, flow.FinishTurn, flow.FinishInput{TurnID: b.TurnID, Status: chat.TurnFailed, Failure: b.Failure})
+	require.NoError(t, err)
+	require.Contains(t, f.last(b.TurnID), "shorten it")
+	require.NoError(t, os.WriteFile(path, []byte("be good"), 0o600))
+	require.Empty(t, f.begin("cli", "again").Failure.Code)
 }
 
 func TestFinish_EachFailure_IsASentenceThatSaysWhatFailed(t *testing.T) {

@@ -104,8 +104,8 @@ func (s *session) turn(b flow.Begun) {
 	case b.Cancelled:
 		s.finish(b, chat.TurnCancelled, flow.Failure{})
 		return
-	case b.Poisoned:
-		s.finish(b, chat.TurnFailed, flow.Failure{Code: flow.CodePoisoned})
+	case b.Failure.Code != "":
+		s.finish(b, chat.TurnFailed, b.Failure)
 		return
 	}
 	for step, calls := b.Step, b.Calls; ; step, calls = step+1, nil {

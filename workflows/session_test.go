@@ -260,7 +260,7 @@ func TestSession_FenceRefused_LeavesTheTurnAsItIs(t *testing.T) {
 
 func TestSession_PoisonedOrCancelledBefore_IsEndedWithoutWork(t *testing.T) {
 	p, c := turn("t1"), turn("t2")
-	p.Poisoned, c.Cancelled = true, true
+	p.Failure, c.Cancelled = flow.Failure{Code: flow.CodePoisoned}, true
 	s := &script{begun: []flow.Begun{p, c}, model: done}
 	require.NoError(t, run(s.env(t)))
 	require.Empty(t, s.calls)

@@ -69,7 +69,7 @@ type Begun struct {
 	Calls       []Call   `json:"calls,omitempty"`  // open calls of Step; none = call the model
 	Models      []string `json:"models,omitempty"` // names in the config: the agent's model, then its fallbacks
 	MaxParallel int      `json:"max_parallel,omitempty"`
-	Poisoned    bool     `json:"poisoned,omitempty"`  // begun too often without progress
+	Failure     Failure  `json:"failure,omitzero"`    // set when the turn cannot be run at all
 	Cancelled   bool     `json:"cancelled,omitempty"` // a cancel was asked for while nobody ran it
 }
 
@@ -123,7 +123,8 @@ type Failure struct {
 
 // Codes of failures that are not a model's.
 const (
-	CodePoisoned = "poisoned" // begun too often without progress
+	CodePoisoned = "poisoned"     // begun too often without progress
+	CodePrompt   = "agent_prompt" // AGENT.md cannot be used
 	CodeInternal = "internal"
 )
 
