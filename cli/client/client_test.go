@@ -317,7 +317,7 @@ func TestConversationEndsWithAClearErrorWhenItCannotGoOn(t *testing.T) {
 func TestOtherProtocolVersionIsRefused(t *testing.T) {
 	s := newState(protocol.Hello{})
 	s.connect()
-	_, err := s.receive(protocol.Welcome{Protocol: 2})
+	_, _, err := s.receive(protocol.Welcome{Protocol: 2})
 	if _, fatal := errors.AsType[fatalError](err); !fatal {
 		t.Errorf("got %v", err)
 	}
@@ -326,13 +326,13 @@ func TestOtherProtocolVersionIsRefused(t *testing.T) {
 func TestSessionThatWasDeletedElsewhereGivesWayToTheActiveOne(t *testing.T) {
 	s := newState(protocol.Hello{ClientID: "c"})
 	s.connect()
-	if _, err := s.receive(protocol.Welcome{Protocol: 1, SessionID: "cli:c:1", LastSeq: 5}); err != nil {
+	if _, _, err := s.receive(protocol.Welcome{Protocol: 1, SessionID: "cli:c:1", LastSeq: 5}); err != nil {
 		t.Fatal(err)
 	}
 	if h := s.connect(); h.SessionID != "cli:c:1" {
 		t.Fatalf("resumes with %+v", h)
 	}
-	if _, err := s.receive(protocol.Error{Code: protocol.CodeNotFound}); !errors.Is(err, errGone) {
+	if _, _, err := s.receive(protocol.Error{Code: protocol.CodeNotFound}); !errors.Is(err, errGone) {
 		t.Fatalf("got %v", err)
 	}
 	if h := s.connect(); h.SessionID != "" || h.FromSeq != nil {

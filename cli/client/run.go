@@ -127,11 +127,11 @@ func (c *Client) read(ctx context.Context, conn *websocket.Conn, greeted chan<- 
 		if f == nil {
 			continue // from a newer gateway: what this client does not know it can do without
 		}
-		fresh, err := c.state.receive(f)
+		fresh, tell, err := c.state.receive(f)
 		if fresh {
 			c.o.OnFrame(f)
 		}
-		c.state.release()
+		tell()
 		if err != nil {
 			return err
 		}
@@ -166,9 +166,7 @@ func (c *Client) write(ctx context.Context, conn *websocket.Conn, hello protocol
 	defer ping.Stop()
 	var rows <-chan time.Time
 	for {
-		frames := c.state.pending()
-		c.state.release()
-		for _, f := range frames {
+		for _, f := range c.state.pending() {
 			if err := send(ctx, conn, f); err != nil {
 				return err
 			}
@@ -180,7 +178,6 @@ func (c *Client) write(ctx context.Context, conn *websocket.Conn, hello protocol
 		case <-c.wake:
 		case <-rows:
 			c.state.overdue()
-			c.state.release()
 			rows = nil
 		case <-ping.C:
 			if err := c.ping(ctx, conn); err != nil {

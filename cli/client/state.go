@@ -85,21 +85,21 @@ func (s *state) drop(x *exchange) {
 	}
 }
 
-// finish ends an exchange. Whoever waits for it is told by release.
+// finish ends an exchange. Whoever waits for it is told by what taken returns.
 func (s *state) finish(x *exchange, r result) {
 	s.drop(x)
 	s.finished = append(s.finished, func() { x.done <- r })
 }
 
-// release tells those who wait for messages that have ended. It is called once the
-// frames that ended them have been shown.
-func (s *state) release() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, tell := range s.finished {
-		tell()
-	}
+// taken returns how to tell those who wait for what has ended just now.
+func (s *state) taken() (tell func()) {
+	ended := s.finished
 	s.finished = nil
+	return func() {
+		for _, tell := range ended {
+			tell()
+		}
+	}
 }
 
 // cancel marks the newest message. Its turn is stopped as soon as it has one. It
@@ -138,6 +138,7 @@ func (s *state) pending() []protocol.ClientFrame {
 		return nil
 	}
 	s.giveUp()
+	s.taken()()
 	var out []protocol.ClientFrame
 	for _, x := range s.exchanges {
 		if x.sentOn != s.conn {
@@ -177,10 +178,16 @@ func (s *state) giveUp() {
 var errGone = errors.New("the session is gone: going on in the chat's active one")
 
 // receive takes a frame. It reports whether the frame says something new, and fails
-// when the connection (or, with a fatalError, the conversation) cannot go on.
-func (s *state) receive(f protocol.ServerFrame) (fresh bool, err error) {
+// when the connection (or, with a fatalError, the conversation) cannot go on. Those
+// whose messages it ends wait until tell is called: the frame is shown before.
+func (s *state) receive(f protocol.ServerFrame) (fresh bool, tell func(), err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	fresh, err = s.take(f)
+	return fresh, s.taken(), err
+}
+
+func (s *state) take(f protocol.ServerFrame) (fresh bool, err error) {
 	switch f := f.(type) {
 	case protocol.Welcome:
 		return true, s.onWelcome(f)
@@ -276,6 +283,7 @@ func (s *state) overdue() {
 			s.finish(x, result{outcome: x.outcome()})
 		}
 	}
+	s.taken()()
 }
 
 // awaitsRows reports whether overdue would end a message.
