@@ -168,7 +168,12 @@ func TestTheCommandHasDefaultSignals(t *testing.T) {
 	out, exit, err := run(t, t.Context(), sh(t, `grep SigIgn /proc/$$/status; yes | head -n 1`))
 	require.NoError(t, err)
 	require.Zero(t, exit.Code)
-	require.Contains(t, out, "0000000000000000")
+	// Bits 0 to 30 are the standard signals; what lies above is libc's own business,
+	// and may be ignored already in whoever runs the tests.
+	mask, _, _ := strings.Cut(out, "\n")
+	ignored, err := strconv.ParseUint(strings.TrimSpace(strings.TrimPrefix(mask, "SigIgn:")), 16, 64)
+	require.NoError(t, err)
+	require.Zero(t, ignored&(1<<31-1), mask)
 	require.NotContains(t, out, "roken pipe")
 }
 
