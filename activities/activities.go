@@ -80,6 +80,9 @@ func New(d Deps) *Activities {
 // be in the record before.
 func (a *Activities) CancelTurn(turnID string) { a.flights.cancel(turnID, tools.ErrCancelled) }
 
+// Shutdown tells all work of this process to stop and to write down what it has.
+func (a *Activities) Shutdown() { a.flights.cancelAll(tools.ErrShutdown) }
+
 // Register makes the activities of one task queue known to its worker.
 func (a *Activities) Register(r Registries) {
 	register(r.Workflows, flow.BeginTurn, a.BeginTurn)

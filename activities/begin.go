@@ -6,6 +6,7 @@ import (
 
 	"go.temporal.io/sdk/activity"
 
+	"picobot/internal/chat"
 	"picobot/internal/flow"
 	"picobot/store"
 )
@@ -28,8 +29,12 @@ func (a *Activities) BeginTurn(ctx context.Context, in flow.SessionInput) (flow.
 	if err != nil {
 		return flow.Begun{}, fmt.Errorf("begin the next turn of %s: %w", in.SessionID, err)
 	}
+	outbound, err := a.undelivered(ctx, in.SessionID)
+	if err != nil {
+		return flow.Begun{}, err
+	}
 	if p == nil {
-		return flow.Begun{}, nil
+		return flow.Begun{Outbound: outbound}, nil
 	}
 	sess, err := a.Record.Session(ctx, in.SessionID)
 	if err != nil {
@@ -42,16 +47,27 @@ func (a *Activities) BeginTurn(ctx context.Context, in flow.SessionInput) (flow.
 		Calls:       a.calls(p.Open),
 		Models:      agent.Models,
 		MaxParallel: agent.MaxParallelTools,
+		Outbound:    outbound,
 		Cancelled:   p.Turn.CancelRequestedAt != 0,
 	}
 	switch {
 	case p.Turn.Claims > maxClaims:
 		b.Failure = flow.Failure{Code: flow.CodePoisoned}
-	case unreadable != nil:
+	case unreadable != nil && p.NoPrompt:
 		// Without its prompt the agent is another one: the person must know.
-		b.Failure = flow.Failure{Code: flow.CodePrompt, Detail: a.Mask(cut(unreadable.Error(), maxDetail))}
+		b.Failure = flow.Failure{Code: flow.CodePrompt, Detail: cut(a.Mask(unreadable.Error()), maxDetail)}
 	}
 	return b, nil
+}
+
+// undelivered lists the session's outbox rows that are still to be sent, such as
+// those whose run was lost. A terminal's rows wait for somebody to connect.
+func (a *Activities) undelivered(ctx context.Context, sessionID string) ([]string, error) {
+	key, err := chat.ParseSessionID(sessionID)
+	if err != nil || key.Channel == chat.ChannelCLI {
+		return nil, err
+	}
+	return a.Record.Undelivered(ctx, sessionID)
 }
 
 // calls describes open calls for the workflow and the people who watch it.
@@ -60,7 +76,7 @@ func (a *Activities) calls(open []store.OpenCall) []flow.Call {
 	for i, o := range open {
 		out[i] = flow.Call{Position: o.Position, Name: o.Call.Function.Name}
 		if a.Summaries {
-			out[i].Summary = a.Mask(a.summary(o.Call))
+			out[i].Summary = a.summary(o.Call)
 		}
 	}
 	return out

@@ -24,6 +24,7 @@ func (a *Activities) Deliver(ctx context.Context, outboundID string) error {
 		return a.refuse(ctx, outboundID, fmt.Errorf("channel %s is not running here: enable it in the config", o.Channel))
 	}
 	externalID, err := sender.Send(ctx, o)
+	ctx = context.WithoutCancel(ctx) // what became of it must be written down
 	switch {
 	case err == nil:
 		return a.Record.MarkOutbound(ctx, outboundID, "sent", externalID, "")

@@ -17,7 +17,16 @@ var (
 
 	errCancelled = errors.New("a cancel was asked for")
 	errEnded     = errors.New("the turn has ended")
+	errRecord    = errors.New("the record does not answer")
 )
+
+// recorded marks an error of the record, other than its rules, as one that passes.
+func recorded(err error) error {
+	if err == nil || errors.Is(err, store.ErrNotFound) || errors.Is(err, store.ErrTurnEnded) {
+		return err
+	}
+	return errors.Join(errRecord, err)
+}
 
 // open says whether work may still be done for a turn.
 func open(t store.Turn) error {

@@ -15,7 +15,7 @@ import (
 func (a *Activities) FinishTurn(ctx context.Context, in flow.FinishInput) (flow.FinishResult, error) {
 	turn, err := a.Record.Turn(ctx, in.TurnID)
 	if err != nil {
-		return flow.FinishResult{}, err
+		return flow.FinishResult{}, a.failure(ctx, err)
 	}
 	key, err := chat.ParseSessionID(turn.SessionID)
 	if err != nil {
@@ -30,6 +30,13 @@ func (a *Activities) FinishTurn(ctx context.Context, in flow.FinishInput) (flow.
 	}
 	if in.Status == chat.TurnFailed {
 		f.Code, f.Text = in.Failure.Code, a.Texts.Say(failureText(in.Failure))
+	}
+	claimed, err := a.Record.ClaimedRuns(ctx, in.TurnID)
+	if err != nil {
+		return flow.FinishResult{}, err
+	}
+	for _, r := range claimed {
+		a.killLeftovers(ctx, runID(flow.ToolInput{TurnID: r.TurnID, Step: r.Step, Position: r.Position}))
 	}
 	done, err := a.Record.FinishTurn(ctx, f)
 	if err != nil {

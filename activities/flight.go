@@ -14,6 +14,7 @@ import (
 
 	"picobot/internal/flow"
 	"picobot/internal/tools"
+	"picobot/store"
 )
 
 // heartbeatEvery is how often a running activity tells the server it lives; a
@@ -56,6 +57,15 @@ func (f *flights) cancel(turnID string, cause error) {
 	}
 }
 
+// cancelAll stops the work of every turn.
+func (f *flights) cancelAll(cause error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, fl := range f.m {
+		fl.cancel(cause)
+	}
+}
+
 // start begins fn, or finds it running.
 func (f *flights) start(k flightKey, fn func(context.Context) (any, error)) *flight {
 	f.mu.Lock()
@@ -88,19 +98,34 @@ func (f *flights) start(k flightKey, fn func(context.Context) (any, error)) *fli
 // ends for any other reason (a lost heartbeat, a timeout) ends the attempt only.
 func fly[T any](ctx context.Context, a *Activities, k flightKey, fn func(context.Context) (T, error)) (T, error) {
 	var zero T
+	stop, ended := activity.GetWorkerStopChannel(ctx), ctx.Done()
+	select {
+	case <-stop:
+		return zero, a.failure(ctx, tools.ErrShutdown) // too late to begin anything
+	default:
+	}
 	fl := a.flights.start(k, func(ctx context.Context) (any, error) { return fn(ctx) })
 	beat := time.NewTicker(heartbeatEvery)
 	defer beat.Stop()
-	stop, ended := activity.GetWorkerStopChannel(ctx), ctx.Done()
 	for {
 		select {
 		case <-fl.done:
+			if errors.Is(fl.err, tools.ErrShutdown) {
+				if err := a.Record.Forgive(context.WithoutCancel(ctx), k.turn); err != nil {
+					a.Logger.Warn("a clean stop could not be recorded", "turn", k.turn, "error", err)
+				}
+			}
 			if fl.err != nil {
 				return zero, a.failure(ctx, fl.err)
 			}
 			return fl.result.(T), nil
 		case <-beat.C:
 			activity.RecordHeartbeat(ctx)
+			// A cancel reaches work here at once and elsewhere by signal. The record is what
+			// it is read from when neither got through.
+			if asked, err := a.Record.CancelRequested(context.WithoutCancel(ctx), k.turn); err == nil && asked {
+				fl.cancel(tools.ErrCancelled)
+			}
 		case <-stop:
 			fl.cancel(tools.ErrShutdown)
 			stop = nil
@@ -112,7 +137,7 @@ func fly[T any](ctx context.Context, a *Activities, k flightKey, fn func(context
 			}
 			asked, err := a.Record.CancelRequested(context.WithoutCancel(ctx), k.turn)
 			if err != nil || !asked {
-				return zero, temporal.NewApplicationErrorWithCause("the attempt was given up, its work goes on", "AttemptLost", errors.Join(context.Cause(ctx), err))
+				return zero, temporal.NewApplicationErrorWithCause("the attempt was given up, its work goes on", flow.ErrTypeLost, errors.Join(context.Cause(ctx), err))
 			}
 			fl.cancel(tools.ErrCancelled)
 		}
@@ -124,7 +149,8 @@ func (a *Activities) failure(ctx context.Context, err error) error {
 	switch {
 	case errors.Is(err, errCancelled):
 		return temporal.NewNonRetryableApplicationError("a cancel was asked for", flow.ErrTypeCancelled, nil)
-	case errors.Is(err, errEnded):
+	case errors.Is(err, errEnded), errors.Is(err, store.ErrNotFound):
+		// A turn that is not in the record (a backup was put back) is nobody's to run.
 		return temporal.NewNonRetryableApplicationError("the turn has ended", flow.ErrTypeEnded, nil)
 	case errors.Is(err, tools.ErrShutdown):
 		return temporal.NewApplicationErrorWithOptions("the worker stops", flow.ErrTypeShutdown,
@@ -132,6 +158,9 @@ func (a *Activities) failure(ctx context.Context, err error) error {
 	}
 	if _, ok := errors.AsType[*temporal.ApplicationError](err); ok {
 		return err
+	}
+	if errors.Is(err, errRecord) {
+		return temporal.NewApplicationError(a.Mask(err.Error()), flow.ErrTypeRecord)
 	}
 	return errors.New(a.Mask(err.Error()))
 }

@@ -1,6 +1,7 @@
 package activities
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -12,6 +13,17 @@ import (
 // maxImage bounds what one image puts into a request, in bytes; providers refuse
 // larger ones.
 const maxImage = 20 << 20
+
+// What the images of one request may be together; older ones are only mentioned.
+const (
+	maxImages     = 10
+	maxImageBytes = 20 << 20
+)
+
+type imageBudget struct {
+	count int
+	bytes int
+}
 
 // Media reads attachments: files below one directory, named relative to it.
 type Media struct{ Dir string }
@@ -36,23 +48,44 @@ func (m Media) Load(ref chat.MediaRef) (llm.Image, error) {
 	return llm.Image{MIME: ref.MIME, Data: data}, nil
 }
 
-// withImages adds a message's images. One that the model cannot be shown becomes a
-// line of text: a conversation must go on when a file of it is gone.
-func (a *Activities) withImages(m chat.Message, vision bool) llm.Message {
+// withImages adds a message's images, as far as the budget goes. One that the model
+// cannot be shown becomes a line of text: a conversation must go on when a file of
+// it is gone.
+func (a *Activities) withImages(m chat.Message, vision bool, left *imageBudget) llm.Message {
 	out := llm.Message{Message: m}
 	out.Media = nil
 	for _, ref := range m.Media {
-		if !vision {
-			out.Content = joinText(out.Content, "[an image was attached; this model cannot see images]")
-			continue
+		switch image, err := a.image(ref, vision, left); {
+		case err == nil:
+			out.Images = append(out.Images, image)
+		default:
+			out.Content = joinText(out.Content, "[an image was attached; "+err.Error()+"]")
 		}
-		image, err := a.Media.Load(ref)
-		if err != nil {
-			a.Logger.Warn("an image cannot be shown to the model", "error", err)
-			out.Content = joinText(out.Content, "[an image was attached; it cannot be read any more]")
-			continue
-		}
-		out.Images = append(out.Images, image)
 	}
 	return out
+}
+
+var (
+	errBlind     = errors.New("this model cannot see images")
+	errImageGone = errors.New("it cannot be read any more")
+	errOldImage  = errors.New("it is not shown again")
+)
+
+func (a *Activities) image(ref chat.MediaRef, vision bool, left *imageBudget) (llm.Image, error) {
+	if !vision {
+		return llm.Image{}, errBlind
+	}
+	if left.count == 0 || int(ref.Size) > left.bytes {
+		return llm.Image{}, errOldImage
+	}
+	image, err := a.Media.Load(ref)
+	if err != nil {
+		a.Logger.Warn("an image cannot be shown to the model", "error", err)
+		return llm.Image{}, errImageGone
+	}
+	if len(image.Data) > left.bytes {
+		return llm.Image{}, errOldImage
+	}
+	left.count, left.bytes = left.count-1, left.bytes-len(image.Data)
+	return image, nil
 }

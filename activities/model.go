@@ -56,7 +56,7 @@ func (a *Activities) modelFailure(err error) error {
 	return temporal.NewApplicationErrorWithOptions(a.Mask(e.Error()), flow.ErrTypeModel, temporal.ApplicationErrorOptions{
 		NonRetryable:   !e.Retryable(),
 		NextRetryDelay: min(e.RetryAfter, maxRetryAfter),
-		Details:        []any{flow.Failure{Code: string(e.Kind), Model: e.Model, Provider: e.Provider, Status: e.Status, Detail: a.Mask(cut(e.Message, maxDetail))}},
+		Details:        []any{flow.Failure{Code: string(e.Kind), Model: e.Model, Provider: e.Provider, Status: e.Status, Detail: cut(a.Mask(e.Message), maxDetail)}},
 	})
 }
 
@@ -81,11 +81,11 @@ type modelCall struct {
 func (c modelCall) run(ctx context.Context) (store.Committed, error) {
 	done, err := c.a.Record.AnsweredStep(ctx, c.in.TurnID, c.in.Step)
 	if !errors.Is(err, store.ErrNotFound) {
-		return done, err
+		return done, recorded(err)
 	}
 	t, err := c.a.Record.TurnContext(ctx, c.in.TurnID)
 	if err != nil {
-		return done, err
+		return done, recorded(err)
 	}
 	if err := open(t.Turn); err != nil {
 		return done, err
@@ -115,9 +115,10 @@ func (c modelCall) run(ctx context.Context) (store.Committed, error) {
 		Model:   model.Name,
 		Deliver: t.Session.Channel != chat.ChannelCLI,
 	}
-	return persist(ctx, func(ctx context.Context) (store.Committed, error) {
+	done, err = persist(ctx, func(ctx context.Context) (store.Committed, error) {
 		return c.a.Record.CommitAnswer(ctx, c.in.TurnID, c.in.Step, answer)
 	})
+	return done, recorded(err)
 }
 
 // ask makes the call and shows what streams in. An answer with nothing in it is

@@ -30,8 +30,9 @@ func (a *Activities) request(t store.TurnContext, m llm.Model, windowTokens, max
 		limit = text.ToolKeepsFailing{Tool: tool, Times: maxRepeats}
 	}
 	req = llm.Request{Model: m, Messages: make([]llm.Message, len(messages)), ForbidTools: limit != nil}
-	for i, msg := range messages {
-		req.Messages[i] = a.withImages(msg, m.Vision)
+	images := imageBudget{count: maxImages, bytes: maxImageBytes}
+	for i := len(messages) - 1; i >= 0; i-- { // the newest images first: they are what it is about
+		req.Messages[i] = a.withImages(messages[i], m.Vision, &images)
 	}
 	for _, d := range a.Tools.Definitions() {
 		req.Tools = append(req.Tools, llm.Tool{Name: d.Name, Description: d.Description, Parameters: d.Parameters})

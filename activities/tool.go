@@ -88,11 +88,17 @@ func (a *Activities) runTool(ctx context.Context, in flow.ToolInput) (store.Tool
 // abandoned ends a call that an attempt now dead had claimed: what is left running
 // of it is stopped, and nobody can say what it did.
 func (a *Activities) abandoned(ctx context.Context, claim store.ToolRun, id string) (store.ToolRun, error) {
-	if err := proc.KillMarked(ctx, id); err != nil {
-		return claim, fmt.Errorf("stop what is left of %s: %w", claim.Name, err)
-	}
+	a.killLeftovers(ctx, id)
 	claim.Status, claim.Result = chat.ToolUnknown, unknownResult("PicoBot's process died")
 	return persist(ctx, func(ctx context.Context) (store.ToolRun, error) { return a.Record.CommitTool(ctx, claim) })
+}
+
+// killLeftovers ends what a dead attempt left running. What cannot be killed (a
+// process stuck in the kernel) must not keep the turn from going on.
+func (a *Activities) killLeftovers(ctx context.Context, id string) {
+	if err := proc.KillMarked(ctx, id); err != nil {
+		a.Logger.Error("what a dead attempt left running cannot be stopped", "call", id, "error", err)
+	}
 }
 
 // runID names a call among all calls ever made; what the call starts is marked with it.
@@ -100,8 +106,10 @@ func runID(in flow.ToolInput) string {
 	return fmt.Sprintf("%s.%d.%d", in.TurnID, in.Step, in.Position)
 }
 
+// summary describes a call in one line. Secrets are masked before the line is cut,
+// or the head of one at the cut would stay.
 func (a *Activities) summary(c chat.ToolCall) string {
-	return a.Tools.Summary(c.Function.Name, chat.RawArguments(c.Function.Arguments), maxSummary)
+	return cut(a.Mask(a.Tools.Summary(c.Function.Name, chat.RawArguments(c.Function.Arguments), 8*maxSummary)), maxSummary)
 }
 
 // maxSummary bounds what Temporal's UI shows of a call, in characters.

@@ -116,6 +116,10 @@ func TestTurns(t *testing.T) {
 		turn := s.accept("lost", "hello") // never nudged
 		require.Equal(t, chat.TurnCompleted, s.await(turn).Status)
 	})
+	t.Run("ChatIdOfAnyLetters_IsAnswered", func(t *testing.T) {
+		turn := s.await(s.say("我 é\U0001F600", "hello"))
+		require.Equal(t, chat.TurnCompleted, turn.Status)
+	})
 	t.Run("ModelFailsForGood_EndsWithASentence", func(t *testing.T) {
 		turn := s.await(s.say("fail", "fail 401"))
 		require.Equal(t, chat.TurnFailed, turn.Status)

@@ -23,6 +23,8 @@ type Position struct {
 	Turn Turn
 	Step int        // the step of the next model call, or of the open calls
 	Open []OpenCall // calls of Step without a final result; empty = call the model
+	// NoPrompt: the session's active segment has no agent prompt.
+	NoPrompt bool
 }
 
 // OpenCall is a tool call that has no result yet.
@@ -66,6 +68,13 @@ func (s *Store) BeginTurn(ctx context.Context, b Begin) (*Position, error) {
 		}
 		t.touch(turn.SessionID)
 		p, err := position(t, turn.ID)
+		if err != nil {
+			return err
+		}
+		_, err = newestPrompt(t, turn.SessionID)
+		if p.NoPrompt = errors.Is(err, ErrNotFound); p.NoPrompt {
+			err = nil
+		}
 		out = &p
 		return err
 	})
@@ -98,9 +107,7 @@ func (t *tx) injectPrompt(b Begin) error {
 	if b.AgentPrompt == "" {
 		return nil
 	}
-	newest, err := scanRow(t.row(`SELECT `+rowColumns+` FROM messages
-		WHERE session_id = ?1 AND marker = ?2 AND seq > (SELECT reset_cutoff_seq FROM sessions WHERE id = ?1)
-		ORDER BY seq DESC LIMIT 1`, b.SessionID, chat.MarkerAgentPrompt))
+	newest, err := newestPrompt(t, b.SessionID)
 	switch {
 	case errors.Is(err, ErrNotFound):
 	case err != nil:
@@ -120,6 +127,13 @@ func (t *tx) injectPrompt(b Begin) error {
 	_, err = t.append(Row{SessionID: b.SessionID,
 		Message: chat.Message{Role: chat.RoleSystem, Content: b.AgentPrompt, Marker: chat.MarkerAgentPrompt}})
 	return err
+}
+
+// newestPrompt returns the newest agent prompt of the active segment, or ErrNotFound.
+func newestPrompt(q querier, sessionID string) (Row, error) {
+	return scanRow(q.row(`SELECT `+rowColumns+` FROM messages
+		WHERE session_id = ?1 AND marker = ?2 AND seq > (SELECT reset_cutoff_seq FROM sessions WHERE id = ?1)
+		ORDER BY seq DESC LIMIT 1`, sessionID, chat.MarkerAgentPrompt))
 }
 
 // position derives where a running turn stands from its rows.

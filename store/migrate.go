@@ -64,13 +64,21 @@ func migrate(ctx context.Context, o Options) (err error) {
 	return nil
 }
 
-// keepCopy writes a consistent copy of db to path, replacing an older one.
+// keepCopy writes a consistent copy of db to path. One that is there already is from
+// an earlier try at the same migration, and truer.
 func keepCopy(ctx context.Context, db *sql.DB, path string) error {
-	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if _, err := os.Stat(path); err == nil {
+		return nil
+	}
+	half := path + ".part" // what a crash leaves here is no copy
+	if err := os.Remove(half); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("keep a copy of the record: %w", err)
 	}
-	if _, err := db.ExecContext(ctx, `VACUUM INTO ?`, path); err != nil {
+	if _, err := db.ExecContext(ctx, `VACUUM INTO ?`, half); err != nil {
 		return fmt.Errorf("keep a copy of the record: %w", err)
 	}
-	return os.Chmod(path, 0o600)
+	if err := errors.Join(os.Chmod(half, 0o600), os.Rename(half, path)); err != nil {
+		return fmt.Errorf("keep a copy of the record: %w", err)
+	}
+	return nil
 }

@@ -61,6 +61,17 @@ func outboundOf(q querier, origin string) ([]string, error) {
 	return collect(rows, err, func(r scanner) (id string, err error) { return id, r.Scan(&id) })
 }
 
+// Undelivered lists the ids of the session's unsent outbox rows, oldest first.
+func (s *Store) Undelivered(ctx context.Context, sessionID string) ([]string, error) {
+	var out []string
+	err := s.view(ctx, func(q querier) error {
+		rows, err := q.rows(`SELECT id FROM outbound_messages WHERE status = 'pending' AND session_id = ? ORDER BY created_at, id`, sessionID)
+		out, err = collect(rows, err, func(r scanner) (id string, err error) { return id, r.Scan(&id) })
+		return err
+	})
+	return out, err
+}
+
 // Enqueue writes an outbox row, once per (origin, part), and returns its id.
 func (s *Store) Enqueue(ctx context.Context, o Outbound) (string, error) {
 	var id string

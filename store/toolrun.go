@@ -46,6 +46,17 @@ func stepRuns(q querier, turnID string, step int) (map[int]ToolRun, error) {
 	return out, err
 }
 
+// ClaimedRuns lists the turn's runs that were claimed and have no result.
+func (s *Store) ClaimedRuns(ctx context.Context, turnID string) ([]ToolRun, error) {
+	var out []ToolRun
+	err := s.view(ctx, func(q querier) error {
+		rows, err := q.rows(`SELECT `+toolRunColumns+` FROM tool_runs WHERE turn_id = ? AND status = 'claimed' ORDER BY step, position`, turnID)
+		out, err = collect(rows, err, scanToolRun)
+		return err
+	})
+	return out, err
+}
+
 // ToolWork is a tool call as the record knows it, before it is run.
 type ToolWork struct {
 	TurnContext // without Rows

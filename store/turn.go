@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"time"
 
 	"picobot/internal/chat"
@@ -73,13 +74,33 @@ func (t *tx) progress(turn Turn) error {
 	return err
 }
 
-// Waiting lists the sessions that have a queued or running turn without progress
-// since the given moment, longest waiting first.
-func (s *Store) Waiting(ctx context.Context, since time.Time) ([]string, error) {
+// Forgive starts the count of a turn's claims anew: its process stopped of its own
+// will, so the turn is not what takes processes down.
+func (s *Store) Forgive(ctx context.Context, turnID string) error {
+	return s.update(ctx, func(t *tx) error {
+		_, err := t.exec(`UPDATE turns SET claims = 0 WHERE id = ? AND status = 'running'`, turnID)
+		return err
+	})
+}
+
+// Unfinished lists the sessions that have a queued or running turn, or an outbox row
+// to send (a terminal's rows wait for somebody to connect and do not count), longest
+// waiting first. With quietFor > 0 only those without progress for so long; progress
+// in the future (the clock went back) counts as none.
+func (s *Store) Unfinished(ctx context.Context, quietFor time.Duration) ([]string, error) {
+	now, since := s.now().UnixMilli(), int64(math.MaxInt64)
+	if quietFor > 0 {
+		since = now - quietFor.Milliseconds()
+	}
 	var out []string
 	err := s.view(ctx, func(q querier) error {
-		rows, err := q.rows(`SELECT session_id FROM turns WHERE status IN ('queued', 'running')
-			GROUP BY session_id HAVING max(progress_at) <= ? ORDER BY min(queued_at)`, since.UnixMilli())
+		rows, err := q.rows(`SELECT session_id FROM (
+				SELECT session_id, progress_at, queued_at FROM turns WHERE status IN ('queued', 'running')
+				UNION ALL
+				SELECT session_id, created_at, created_at FROM outbound_messages
+				WHERE status = 'pending' AND channel <> ?3 AND session_id IS NOT NULL)
+			GROUP BY session_id HAVING max(progress_at) <= ?1 OR max(progress_at) > ?2
+			ORDER BY min(queued_at)`, since, now, chat.ChannelCLI)
 		out, err = collect(rows, err, func(r scanner) (id string, err error) { return id, r.Scan(&id) })
 		return err
 	})

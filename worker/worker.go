@@ -56,7 +56,15 @@ const retryStart = 2 * time.Second
 func (w *Worker) Run(ctx context.Context) error {
 	for {
 		set, fatal := w.build()
-		err := set.start()
+		// The SDK's calls take no context: whoever waits for them waits for Temporal.
+		started := make(chan error, 1)
+		go func() { started <- set.start() }()
+		var err error
+		select {
+		case <-ctx.Done():
+			return nil // the process leaves, and whatever has started with it
+		case err = <-started:
+		}
 		if err == nil {
 			w.serving.Store(true)
 			select {
@@ -64,13 +72,13 @@ func (w *Worker) Run(ctx context.Context) error {
 			case err = <-fatal:
 			}
 			w.serving.Store(false)
-			set.stop()
+			w.stop(set)
 			if err != nil {
 				return fmt.Errorf("worker: %w", err)
 			}
 			return nil
 		}
-		set.stop()
+		go set.stop()
 		w.opts.Logger.Warn("temporal cannot be reached, trying again", "error", err)
 		t := time.NewTimer(retryStart)
 		select {
@@ -79,6 +87,24 @@ func (w *Worker) Run(ctx context.Context) error {
 			return nil
 		case <-t.C:
 		}
+	}
+}
+
+// stop stops the set, but waits no longer than it may: a Temporal that does not
+// answer would hold the SDK up. Leaving early is a crash, which the record survives.
+func (w *Worker) stop(s set) {
+	w.acts.Shutdown()
+	stopped := make(chan struct{})
+	go func() {
+		s.stop()
+		close(stopped)
+	}()
+	limit := time.NewTimer(w.opts.StopTimeout + time.Second)
+	defer limit.Stop()
+	select {
+	case <-stopped:
+	case <-limit.C:
+		w.opts.Logger.Warn("the worker did not stop in time and is left behind")
 	}
 }
 
@@ -101,6 +127,7 @@ func (w *Worker) build() (set, <-chan error) {
 		},
 	}
 	flows := base
+	flows.WorkerStopTimeout = min(time.Second, base.WorkerStopTimeout) // short work, and the SDK adds up three of them
 	only := base
 	only.DisableWorkflowWorker = true
 	limit := func(o worker.Options, n int) worker.Options {

@@ -1,6 +1,8 @@
 package workflows
 
 import (
+	"slices"
+
 	"go.temporal.io/sdk/workflow"
 
 	"picobot/internal/flow"
@@ -20,7 +22,14 @@ func startDeliveries(ctx workflow.Context, q flow.Queues) *deliveries {
 	return d
 }
 
-func (d *deliveries) add(ids []string) { d.pending = append(d.pending, ids...) }
+// add queues rows; one that is queued or being sent already is not queued again.
+func (d *deliveries) add(ids []string) {
+	for _, id := range ids {
+		if id != d.sending && !slices.Contains(d.pending, id) {
+			d.pending = append(d.pending, id)
+		}
+	}
+}
 
 func (d *deliveries) idle() bool { return len(d.pending) == 0 && d.sending == "" }
 

@@ -19,14 +19,14 @@ func isEnded(err error) bool { return isType(err, flow.ErrTypeEnded) }
 // isCancelled: the activity found that a cancel had been asked for.
 func isCancelled(err error) bool { return isType(err, flow.ErrTypeCancelled) }
 
-// isModelFailure: this model failed for good, another may do better. A model call
-// that died again and again (timeouts, lost workers) counts as well.
-func isModelFailure(err error) bool {
-	if isType(err, flow.ErrTypeModel) {
-		return true
-	}
+// isModelFailure: this model failed for good, another may do better.
+func isModelFailure(err error) bool { return isType(err, flow.ErrTypeModel) }
+
+// isInfrastructure: workers stopped or died, or the record did not answer, more
+// often than the attempts of one activity allow.
+func isInfrastructure(err error) bool {
 	_, timeout := errors.AsType[*temporal.TimeoutError](err)
-	return timeout
+	return timeout || isType(err, flow.ErrTypeShutdown) || isType(err, flow.ErrTypeLost) || isType(err, flow.ErrTypeRecord)
 }
 
 // failureOf reads what an activity says of its failure.

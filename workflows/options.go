@@ -68,7 +68,6 @@ func deliveryOptions(q flow.Queues) workflow.ActivityOptions {
 		TaskQueue:              q.Deliveries(),
 		ScheduleToCloseTimeout: 50 * time.Minute,
 		StartToCloseTimeout:    2 * time.Minute,
-		HeartbeatTimeout:       heartbeatTimeout,
 		RetryPolicy:            &temporal.RetryPolicy{InitialInterval: time.Second, BackoffCoefficient: 2, MaximumInterval: time.Minute},
 	}
 }

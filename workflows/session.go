@@ -22,7 +22,18 @@ func Session(ctx workflow.Context, in flow.SessionInput) error {
 		if err != nil {
 			return err
 		}
-		if begun.TurnID != "" {
+		s.deliveries.add(begun.Outbound)
+		if begun.TurnID != "" && ctx.Err() != nil {
+			// Cancelled from outside. Temporal takes one cancel a run: the turn it was meant
+			// for is stopped, and what waits behind it gets a run that can be cancelled again.
+			if s.stoppedOutside {
+				s.moveOn = true
+			} else {
+				s.requestCancel(s.base, begun.TurnID)
+				begun.Cancelled = true
+			}
+		}
+		if begun.TurnID != "" && !s.moveOn {
 			s.turn(begun)
 		}
 		if s.moveOn {
@@ -59,6 +70,8 @@ type session struct {
 	turnID   string
 	stopTurn workflow.CancelFunc // stops the present turn's activities
 	stopping bool                // the present turn was asked to stop
+
+	stoppedOutside bool // a cancel of the run has had its effect
 }
 
 func newSession(ctx workflow.Context, in flow.SessionInput) *session {
@@ -189,6 +202,10 @@ func (s *session) fail(b flow.Begun, err error) {
 		// Somebody else has ended the turn: the record says how.
 	case s.stopping || isCancelled(err):
 		s.finish(b, chat.TurnCancelled, flow.Failure{})
+	case isInfrastructure(err):
+		// No fault of the turn's: a new run goes on where the record stands. Its claim is
+		// counted, so that this cannot go on for ever.
+		s.moveOn = true
 	default:
 		workflow.GetLogger(s.base).Error("turn failed", "turn", b.TurnID, "error", err)
 		s.finish(b, chat.TurnFailed, failureOf(err))
@@ -228,14 +245,19 @@ func (s *session) listenForCancel(ctx workflow.Context) {
 func (s *session) stopFromOutside(ctx workflow.Context) {
 	turnID := s.turnID
 	if turnID == "" {
-		return
+		return // the next begin sees it
 	}
+	s.requestCancel(ctx, turnID)
+	if turnID == s.turnID {
+		s.stop()
+	}
+}
+
+func (s *session) requestCancel(ctx workflow.Context, turnID string) {
+	s.stoppedOutside = true
 	err := workflow.ExecuteLocalActivity(workflow.WithLocalActivityOptions(ctx, beginOptions), flow.RequestCancel, turnID).Get(ctx, nil)
 	if err != nil {
 		workflow.GetLogger(ctx).Error("cancel could not be recorded", "turn", turnID, "error", err)
-	}
-	if turnID == s.turnID {
-		s.stop()
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/converter"
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/testsuite"
 	"go.temporal.io/sdk/workflow"
@@ -242,12 +243,56 @@ func TestSession_CancelledFromOutside_IsAStopAndTheRestIsAnswered(t *testing.T) 
 		<-ctx.Done()
 		return flow.ModelResult{}, temporal.NewNonRetryableApplicationError("", flow.ErrTypeCancelled, nil)
 	}
-	err := run(env)
-	var cancelled *temporal.CanceledError
-	require.ErrorAs(t, err, &cancelled)
+	// The turn behind it is left to a new run, which can be cancelled again.
+	var next *workflow.ContinueAsNewError
+	require.ErrorAs(t, run(env), &next)
 	require.Equal(t, []string{"t1"}, s.cancels)
 	require.Equal(t, []flow.FinishInput{{TurnID: "t1", Status: chat.TurnCancelled}}, s.finished)
-	require.Len(t, s.calls, 2)
+	require.Len(t, s.calls, 1)
+}
+
+func TestSession_CancelledFromOutside_NothingElseWaits_EndsAsCancelled(t *testing.T) {
+	s := &script{begun: []flow.Begun{turn("t1")}}
+	env := s.env(t)
+	s.model = func(ctx context.Context, _ flow.ModelInput) (flow.ModelResult, error) {
+		env.CancelWorkflow()
+		<-ctx.Done()
+		return flow.ModelResult{}, temporal.NewNonRetryableApplicationError("", flow.ErrTypeCancelled, nil)
+	}
+	var cancelled *temporal.CanceledError
+	require.ErrorAs(t, run(env), &cancelled)
+	require.Len(t, s.finished, 1)
+}
+
+func TestSession_CancelledFromOutsideDuringABegin_StopsTheTurnThatBegins(t *testing.T) {
+	s := &script{begun: []flow.Begun{turn("t1")}, model: done}
+	env := s.env(t)
+	s.onBegin = func(n int) {
+		if n == 1 {
+			env.CancelWorkflow()
+		}
+	}
+	var cancelled *temporal.CanceledError
+	require.ErrorAs(t, run(env), &cancelled)
+	require.Equal(t, []string{"t1"}, s.cancels)
+	require.Equal(t, []flow.FinishInput{{TurnID: "t1", Status: chat.TurnCancelled}}, s.finished)
+	require.Empty(t, s.calls)
+}
+
+func TestSession_WorkersStopAgainAndAgain_ANewRunGoesOn(t *testing.T) {
+	for _, kind := range []string{flow.ErrTypeShutdown, flow.ErrTypeLost, flow.ErrTypeRecord} {
+		b := turn("t1")
+		b.Models = []string{"main", "spare"}
+		s := &script{begun: []flow.Begun{b}, model: func(context.Context, flow.ModelInput) (flow.ModelResult, error) {
+			return flow.ModelResult{}, temporal.NewApplicationError("", kind)
+		}}
+		var next *workflow.ContinueAsNewError
+		require.ErrorAs(t, run(s.env(t)), &next)
+		require.Empty(t, s.finished, "it is no fault of the turn's")
+		for _, c := range s.calls {
+			require.Zero(t, c.Model, "nor of the model's")
+		}
+	}
 }
 
 func TestSession_FenceRefused_LeavesTheTurnAsItIs(t *testing.T) {
@@ -279,15 +324,56 @@ func TestSession_UnknownError_FailsTheTurnAsInternal(t *testing.T) {
 }
 
 func TestSession_LongTurn_ContinuesAsNewBetweenStepsWithItsDeliveries(t *testing.T) {
-	s := &script{begun: []flow.Begun{turn("t1")}, model: func(_ context.Context, in flow.ModelInput) (flow.ModelResult, error) {
+	b := turn("t1")
+	b.Outbound = []string{"o1", "o2"}
+	s := &script{begun: []flow.Begun{b}, model: func(_ context.Context, in flow.ModelInput) (flow.ModelResult, error) {
 		return flow.ModelResult{Calls: []flow.Call{{Name: "x"}}}, nil
 	}}
+	s.deliver = func(string) error { return errors.New("the channel is away") }
 	env := s.env(t)
 	env.ExecuteWorkflow(flow.SessionWorkflow, flow.SessionInput{SessionID: "cli:a:b", MaxSteps: 3})
 	var next *workflow.ContinueAsNewError
 	require.ErrorAs(t, env.GetWorkflowError(), &next)
 	require.Len(t, s.calls, 3)
 	require.Len(t, s.tools, 3)
+	var in flow.SessionInput
+	require.NoError(t, converter.GetDefaultDataConverter().FromPayloads(next.Input, &in))
+	require.Equal(t, []string{"o1", "o2"}, in.Undelivered)
+}
+
+func TestSession_ServerSuggestsContinueAsNew_DoesSoBetweenSteps(t *testing.T) {
+	s := &script{begun: []flow.Begun{turn("t1")}}
+	env := s.env(t)
+	s.model = func(context.Context, flow.ModelInput) (flow.ModelResult, error) {
+		env.SetContinueAsNewSuggested(true)
+		return flow.ModelResult{Calls: []flow.Call{{Name: "x"}}}, nil
+	}
+	var next *workflow.ContinueAsNewError
+	require.ErrorAs(t, run(env), &next)
+	require.Len(t, s.calls, 1)
+	require.Len(t, s.tools, 1, "the step is finished first")
+}
+
+func TestSession_NudgedWhileADeliveryHangs_AnswersAtOnce(t *testing.T) {
+	b := turn("t1")
+	b.Outbound = []string{"o1"}
+	s := &script{begun: []flow.Begun{b}, model: done}
+	env := s.env(t)
+	tries := 0
+	s.deliver = func(string) error {
+		if tries++; tries == 3 {
+			s.mu.Lock()
+			s.begun = []flow.Begun{turn("t2")}
+			s.mu.Unlock()
+			env.SignalWorkflow(flow.SignalNudge, nil)
+		}
+		if len(s.calls) < 2 {
+			return errors.New("busy")
+		}
+		return nil
+	}
+	require.NoError(t, run(env))
+	require.Len(t, s.calls, 2, "a channel that is away keeps no message waiting")
 }
 
 func TestSession_Deliveries_AreSentInOrderBesideTheNextTurn(t *testing.T) {

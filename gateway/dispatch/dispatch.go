@@ -118,8 +118,12 @@ const (
 func (d *Dispatcher) Run(ctx context.Context) error {
 	g := &errgroup.Group{}
 	g.SetLimit(maxInFlight)
-	sweep := time.NewTicker(d.opts.SweepEvery)
-	defer sweep.Stop()
+	sweeps := make(chan struct{})
+	go func() {
+		defer close(sweeps)
+		d.sweepUntil(ctx)
+	}()
+	defer func() { <-sweeps }()
 	retry := time.NewTicker(retryAfter)
 	defer retry.Stop()
 	for {
@@ -136,8 +140,6 @@ func (d *Dispatcher) Run(ctx context.Context) error {
 		case <-d.wake:
 		case <-retry.C:
 			d.retryFailed()
-		case <-sweep.C:
-			d.sweep(ctx)
 		}
 	}
 }
@@ -196,7 +198,8 @@ func (d *Dispatcher) sendCancel(ctx context.Context, c cancel) {
 	}
 	d.result(err)
 	if err != nil {
-		// Not repeated: the work here has stopped, the record tells every later attempt.
+		// Not repeated: work in this process has stopped, and work elsewhere reads the
+		// record with each of its heartbeats.
 		d.opts.Logger.Warn("cancel could not be passed on to temporal", "turn", c.turnID, "error", err)
 	}
 }

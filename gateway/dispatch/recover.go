@@ -23,31 +23,45 @@ const recoverReason = "picobot was restarted: the turn goes on from the record i
 // better than its own history starts from the record. It must be called before
 // the worker runs.
 func (d *Dispatcher) Recover(ctx context.Context) error {
-	waiting, err := d.record.Waiting(ctx, d.opts.Now())
+	unfinished, err := d.record.Unfinished(ctx, 0)
 	if err != nil {
 		return fmt.Errorf("recover: %w", err)
 	}
-	g, ctx := errgroup.WithContext(ctx)
+	// One session that cannot be restarted must not keep the others from going on: it
+	// is nudged like any other that got stuck.
+	var g errgroup.Group
 	g.SetLimit(maxInFlight)
 	restarted := map[string]bool{}
-	for _, id := range waiting {
+	for _, id := range unfinished {
 		restarted[flow.SessionWorkflowID(id)] = true
-		g.Go(func() error { return d.restart(ctx, id) })
+		g.Go(func() error {
+			if err := d.restart(ctx, id); err != nil {
+				d.opts.Logger.Error("recover: a session could not be restarted", "session", id, "error", err)
+				d.Nudge(id)
+			}
+			return nil
+		})
 	}
 	open, err := d.openSessions(ctx)
 	if err != nil {
 		return errors.Join(fmt.Errorf("recover: list open runs: %w", err), g.Wait())
 	}
 	for _, id := range open {
-		if !restarted[id] {
-			g.Go(func() error { return d.terminate(ctx, id) })
+		if restarted[id] {
+			continue
 		}
+		g.Go(func() error {
+			if err := d.terminate(ctx, id); err != nil {
+				d.opts.Logger.Error("recover: an idle run could not be ended", "workflow", id, "error", err)
+			}
+			return nil
+		})
 	}
 	if err := g.Wait(); err != nil {
 		return fmt.Errorf("recover: %w", err)
 	}
-	if len(waiting) > 0 {
-		d.opts.Logger.Info("unfinished sessions go on", "sessions", len(waiting))
+	if len(unfinished) > 0 {
+		d.opts.Logger.Info("unfinished sessions go on", "sessions", len(unfinished))
 	}
 	return nil
 }
@@ -56,6 +70,8 @@ func (d *Dispatcher) Recover(ctx context.Context) error {
 func (d *Dispatcher) restart(ctx context.Context, sessionID string) error {
 	o := d.startOptions(sessionID)
 	o.WorkflowIDConflictPolicy = enumspb.WORKFLOW_ID_CONFLICT_POLICY_TERMINATE_EXISTING
+	ctx, stop := context.WithTimeout(ctx, callTimeout)
+	defer stop()
 	_, err := d.client.ExecuteWorkflow(ctx, o, flow.SessionWorkflow, d.input(sessionID))
 	if err != nil {
 		return fmt.Errorf("restart session %s: %w", sessionID, err)

@@ -3,6 +3,7 @@ package dispatch
 import (
 	"context"
 	"errors"
+	"time"
 
 	enumspb "go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/serviceerror"
@@ -10,30 +11,65 @@ import (
 	"picobot/internal/flow"
 )
 
-// sweep nudges sessions that have something waiting, made no progress for a
-// while, and that no run is at: a nudge that got lost costs at most one sweep.
-func (d *Dispatcher) sweep(ctx context.Context) {
-	stuck, err := d.record.Waiting(ctx, d.opts.Now().Add(-d.opts.StuckAfter))
-	if err != nil {
-		d.opts.Logger.Error("sweep: the record cannot be read", "error", err)
-		return
-	}
-	for _, id := range stuck {
-		running, err := d.running(ctx, id)
-		d.result(err)
-		if err != nil {
+// nudgeAgain is how long an open run that makes no progress is left alone between
+// two nudges: long work makes none either, and each nudge grows its history.
+const nudgeAgain = 10 * time.Minute
+
+// sweepUntil sweeps at once and then periodically, until ctx ends.
+func (d *Dispatcher) sweepUntil(ctx context.Context) {
+	nudged := map[string]time.Time{}
+	d.sweep(ctx, 0, nudged)
+	tick := time.NewTicker(d.opts.SweepEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
 			return
-		}
-		if !running {
-			d.opts.Logger.Warn("sweep: a session has something waiting and no run", "session", id)
-			d.Nudge(id)
+		case <-tick.C:
+			d.sweep(ctx, d.opts.StuckAfter, nudged)
 		}
 	}
 }
 
-// running reports whether the session's workflow is open. A long model call or
-// tool makes no progress in the record either; nudging its run again and again
-// would only fill its history.
+// sweep nudges sessions that have something unfinished, made no progress for a
+// while, and that no run is at: a nudge that got lost costs at most one sweep.
+func (d *Dispatcher) sweep(ctx context.Context, quietFor time.Duration, nudged map[string]time.Time) {
+	stuck, err := d.record.Unfinished(ctx, quietFor)
+	if err != nil {
+		if ctx.Err() == nil {
+			d.opts.Logger.Error("sweep: the record cannot be read", "error", err)
+		}
+		return
+	}
+	still := map[string]bool{}
+	for _, id := range stuck {
+		still[id] = true
+		running, err := d.running(ctx, id)
+		if ctx.Err() != nil {
+			return
+		}
+		d.result(err)
+		if err != nil {
+			return
+		}
+		// A first look (quietFor 0) is for what has no run; an open one may just be at work.
+		if running && (quietFor == 0 || d.opts.Now().Sub(nudged[id]) < nudgeAgain) {
+			continue
+		}
+		nudged[id] = d.opts.Now()
+		if !running {
+			d.opts.Logger.Info("sweep: a session has something unfinished and no run", "session", id)
+		}
+		d.Nudge(id)
+	}
+	for id := range nudged {
+		if !still[id] {
+			delete(nudged, id)
+		}
+	}
+}
+
+// running reports whether the session's workflow is open.
 func (d *Dispatcher) running(ctx context.Context, sessionID string) (bool, error) {
 	ctx, stop := context.WithTimeout(ctx, callTimeout)
 	defer stop()

@@ -1,13 +1,30 @@
 package flow
 
 import (
+	"fmt"
+	"strings"
+
 	"go.temporal.io/sdk/temporal"
 
 	"picobot/internal/chat"
 )
 
-// SessionWorkflowID is the id of the workflow that runs a session's turns.
-func SessionWorkflowID(sessionID string) string { return "session/" + sessionID }
+// SessionWorkflowID is the id of the workflow that runs a session's turns. Temporal
+// carries it in a gRPC header, which takes visible ASCII only: every other byte is
+// written %XX.
+func SessionWorkflowID(sessionID string) string { return "session/" + visibleASCII(sessionID) }
+
+func visibleASCII(s string) string {
+	var b strings.Builder
+	for i := range len(s) {
+		if c := s[i]; c > 0x20 && c < 0x7f {
+			b.WriteByte(c)
+		} else {
+			fmt.Fprintf(&b, "%%%02X", c)
+		}
+	}
+	return b.String()
+}
 
 // Names of workflows and signals.
 const (
@@ -70,6 +87,7 @@ type Begun struct {
 	Models      []string `json:"models,omitempty"` // names in the config: the agent's model, then its fallbacks
 	MaxParallel int      `json:"max_parallel,omitempty"`
 	Failure     Failure  `json:"failure,omitzero"`    // set when the turn cannot be run at all
+	Outbound    []string `json:"outbound,omitempty"`  // the session's outbox rows that nobody has sent
 	Cancelled   bool     `json:"cancelled,omitempty"` // a cancel was asked for while nobody ran it
 }
 
@@ -139,5 +157,7 @@ const (
 	ErrTypeCancelled = "TurnCancelled"  // a cancel was asked for
 	ErrTypeEnded     = "TurnEnded"      // the fence: somebody else ended the turn
 	ErrTypeShutdown  = "WorkerShutdown" // the worker stops; try again elsewhere
+	ErrTypeLost      = "AttemptLost"    // the server gave the attempt up, its work goes on
+	ErrTypeRecord    = "RecordError"    // the record does not answer
 	ErrTypeDelivery  = "DeliveryError"  // the channel refused for good
 )

@@ -128,6 +128,7 @@ CREATE TABLE outbound_messages (
     sent_at     INTEGER,
     UNIQUE (origin, part)
 );
+CREATE INDEX outbound_session ON outbound_messages (session_id) WHERE status = 'pending';
 CREATE INDEX outbound_pending ON outbound_messages (channel, chat_id, created_at) WHERE status = 'pending';
 
 CREATE TABLE memories (
