@@ -19,7 +19,7 @@ func (a *Activities) answer(resp llm.Response, req llm.Request, limit text.Messa
 		// Calls that were cut off must not run half-written.
 		m.Content = joinText(m.Content, a.Texts.Say(text.AnswerCut{Model: req.Model.Name}))
 	case resp.Stop == llm.StopContentFilter:
-		m.Content = joinText(m.Content, a.Texts.Say(text.ModelContentFiltered{Model: req.Model.Name}))
+		m.Content = joinText(m.Content, a.Texts.Say(text.ModelContentFiltered{Model: req.Model.Name, Provider: req.Model.Provider}))
 	case req.ForbidTools:
 		// Calls made in spite of it are not run.
 		if strings.TrimSpace(m.Content) == "" {

@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"context"
+	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -36,7 +38,7 @@ One line per address is printed once it serves. Ctrl-C stops it.`,
 			o.Command = "gateway"
 			ctx, stop := sys.untilSignal(cmd.Context())
 			defer stop()
-			return sys.Runtime.Gateway(ctx, o, func(a app.Addresses) {
+			err = sys.Runtime.Gateway(ctx, o, func(a app.Addresses) {
 				sys.printAddresses(a)
 				if o.Config.Offline() {
 					o.Say(text.For(o.Config.Locale).Say(text.OfflineNotice{}))
@@ -45,6 +47,10 @@ One line per address is printed once it serves. Ctrl-C stops it.`,
 					o.Say("the web UI asks for a password: it is in " + o.Home.EngineKeyFile() + ", any user name will do")
 				}
 			})
+			if ctx.Err() != nil && errors.Is(err, context.Canceled) {
+				return nil // asked to stop while it was starting
+			}
+			return err
 		},
 	}
 	cmd.Flags().StringVar(&addr, "addr", "", "listen on this `host:port` instead of gateway.addr")

@@ -34,6 +34,10 @@ type System struct {
 
 // OS returns the real System of this process.
 func OS(build Build, runtime Runtime) System {
+	// A reader that goes away is an error of the write, not the end of the gateway
+	// that this process may be for others.
+	// (Caught rather than ignored: what is ignored here would be ignored by commands.)
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	signals := make(chan os.Signal, 4)
 	for _, s := range []os.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP} {
 		if !signal.Ignored(s) { // nohup means that the terminal's end is not ours

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"path"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -40,7 +41,19 @@ func (s *Server) handler() http.Handler {
 		mux.Handle(path, s.endpoint(methods))
 	}
 	mux.Handle("/", s.endpoint(nil))
-	return s.recovered(s.gate(mux))
+	return s.recovered(s.gate(unredirected(mux, s.endpoint(nil))))
+}
+
+// unredirected answers paths that the mux would redirect to a cleaner spelling, before
+// any token is looked at, as paths that are not there.
+func unredirected(mux *http.ServeMux, missing http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != path.Clean("/"+r.URL.Path) && r.URL.Path != "/" {
+			missing.ServeHTTP(w, r)
+			return
+		}
+		mux.ServeHTTP(w, r)
+	})
 }
 
 // endpoint answers the methods of one path; no methods = there is nothing here.

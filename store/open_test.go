@@ -64,6 +64,8 @@ func TestWrite_LockedByAnother_IsRetriedThenUnavailable(t *testing.T) {
 	require.NoError(t, err)
 	_, err = s.Accept(t.Context(), message("m1", "hello"))
 	require.ErrorIs(t, err, store.ErrUnavailable)
+	require.Error(t, s.Ping(t.Context()))
 	require.NoError(t, lock.Rollback())
+	require.NoError(t, s.Ping(t.Context()), "a probe that gets through is good health again")
 	accept(t, s, message("m1", "hello"))
 }

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"sync/atomic"
 	"time"
 
 	_ "modernc.org/sqlite" // registers the driver "sqlite"
@@ -35,11 +36,12 @@ type Store struct {
 	delays   []time.Duration
 	onChange func(string)
 	log      *slog.Logger
+	failing  atomic.Bool // the last write did not get through
 }
 
 // busyTimeout is how long SQLite waits for another process's lock before a
 // statement fails; the retry delays come on top.
-const busyTimeout = time.Second
+const busyTimeout = 300 * time.Millisecond
 
 // Open opens the record, makes it if there is none, and brings it to the newest
 // schema. A file with a newer schema than this build knows is refused with
@@ -106,17 +108,31 @@ func (s *Store) Close() error {
 	return errors.Join(ckpt, s.read.Close(), s.write.Close())
 }
 
-// Ping reports whether the record can be read and written.
+// Ping reports whether the record can be read and written. While the last write has
+// failed it writes for real: a full disk still gives out the write lock.
 func (s *Store) Ping(ctx context.Context) error {
 	var n int
 	if err := s.read.QueryRowContext(ctx, `SELECT count(*) FROM sqlite_master`).Scan(&n); err != nil {
 		return fmt.Errorf("read record: %w", err)
+	}
+	if s.failing.Load() {
+		return s.probe(ctx)
 	}
 	tx, err := s.write.BeginTx(ctx, nil) // IMMEDIATE: takes the write lock
 	if err != nil {
 		return fmt.Errorf("lock record for writing: %w", err)
 	}
 	return tx.Rollback()
+}
+
+// probe writes a page and clears the mark of failure when it gets through. The
+// version it sets is SQLite's user_version, which nothing else uses.
+func (s *Store) probe(ctx context.Context) error {
+	if _, err := s.write.ExecContext(ctx, `PRAGMA user_version = 1`); err != nil {
+		return fmt.Errorf("write record: %w", err)
+	}
+	s.failing.Store(false)
+	return nil
 }
 
 // DataVersion returns a number that changes when another process has committed

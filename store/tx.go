@@ -37,8 +37,12 @@ func (s *Store) update(ctx context.Context, fn func(*tx) error) error {
 	for try := 0; ; try++ {
 		err := s.updateOnce(ctx, fn)
 		if err == nil || ctx.Err() != nil || !transient(err) {
+			if err == nil {
+				s.failing.Store(false)
+			}
 			return err
 		}
+		s.failing.Store(true)
 		if try >= len(s.delays) {
 			return fmt.Errorf("%w: %w", ErrUnavailable, err)
 		}

@@ -185,6 +185,25 @@ func TestAgentBesideARunningGateway(t *testing.T) {
 	sound(t, h)
 }
 
+// Whoever reads the answers of an agent may go away; the gateway in it is others' too.
+func TestAgentWhoseReaderWentAwayLeavesInOrder(t *testing.T) {
+	h := harness.New(t)
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Close(); err != nil {
+		t.Fatal(err)
+	}
+	p := h.StartInto(w, "agent", "-m", "hello")
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if res := p.Wait(); res.Code != 1 || !strings.Contains(res.Stderr, "pipe") {
+		t.Errorf("exit code %d: %s", res.Code, res.Stderr)
+	}
+}
+
 func TestMessageThatIsTooLargeIsRefusedAndTheNextOneIsNot(t *testing.T) {
 	h := harness.New(t)
 	h.Configure(map[string]any{"gateway": map[string]any{"addr": "127.0.0.1:0", "max_message_bytes": 4096}})

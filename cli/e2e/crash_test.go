@@ -80,6 +80,19 @@ func TestMessageAcceptedJustBeforeAKillIsAnswered(t *testing.T) {
 	sound(t, h)
 }
 
+func TestChatOfAnyNameIsAnsweredAlsoAfterAKill(t *testing.T) {
+	h := harness.New(t)
+	g := h.StartGateway()
+	ws := g.WS(t)
+	ws.Hello(protocol.Hello{ClientID: "我的聊天 é"})
+	accepted := ws.Send("m1", "slow 1")
+	g.Kill9()
+	h.StartGateway()
+	h.Eventually("it is answered", func() bool {
+		return len(h.Record(`SELECT 1 FROM turns WHERE id = ? AND status = 'completed'`, accepted.TurnID)) == 1
+	})
+}
+
 func TestDeletingTemporalsFilesLosesNothing(t *testing.T) {
 	h := harness.New(t)
 	g := h.StartGateway()

@@ -62,6 +62,20 @@ func TestGatewayOwnsItsHomeAndStopsCleanly(t *testing.T) {
 	sound(t, h)
 }
 
+func TestGatewayThatIsStoppedWhileItStartsStopsCleanly(t *testing.T) {
+	h := harness.New(t)
+	for _, after := range []time.Duration{50 * time.Millisecond, 200 * time.Millisecond, 400 * time.Millisecond, 800 * time.Millisecond} {
+		p := h.Start("gateway")
+		time.Sleep(after) // wherever it is then
+		if !p.Running() {
+			t.Fatalf("the gateway ended by itself: %+v", p.Wait())
+		}
+		if r := p.Stop(); r.Code != 0 && r.Stderr != "" {
+			t.Errorf("stopped after %s: exit code %d: %s", after, r.Code, r.Stderr)
+		}
+	}
+}
+
 func TestPortThatTheConfigNamesIsNeverReplaced(t *testing.T) {
 	for _, key := range []string{"gateway.addr", "temporal.address", "temporal.ui_addr"} {
 		ln, err := net.Listen("tcp", "127.0.0.1:0")

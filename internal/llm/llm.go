@@ -31,6 +31,7 @@ type Request struct {
 // Model is what a request needs to know of the configured model.
 type Model struct {
 	Name            string // its name in the config, for errors and metrics
+	Provider        string // its provider's name in the config, for texts
 	ID              string // its name at the provider
 	MaxOutputTokens int    // 0 = the provider's default
 	Temperature     *float64

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 )
 
 //go:embed AGENT.md
@@ -25,7 +26,8 @@ func NewAgentFile(path string) AgentFile { return AgentFile{path: path} }
 
 // Read returns the file's present text. A missing file is made with a good default.
 func (a AgentFile) Read() (string, error) {
-	f, err := os.Open(a.path)
+	// Non-blocking: a named pipe in its place must not hang every session.
+	f, err := os.OpenFile(a.path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if errors.Is(err, fs.ErrNotExist) {
 		return a.create()
 	}
@@ -33,6 +35,9 @@ func (a AgentFile) Read() (string, error) {
 		return "", fmt.Errorf("read the agent's prompt: %w", err)
 	}
 	defer f.Close() //nolint:errcheck // opened for reading only
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+		return "", errors.Join(fmt.Errorf("read the agent's prompt: %s is no file: put a text file in its place", a.path), err)
+	}
 	text, err := io.ReadAll(io.LimitReader(f, maxAgentFile+1))
 	if err != nil {
 		return "", fmt.Errorf("read the agent's prompt: %w", err)

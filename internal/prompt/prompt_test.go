@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -148,4 +149,14 @@ func TestAgentFile_TooLarge_IsRefused(t *testing.T) {
 	require.NoError(t, os.WriteFile(path, make([]byte, 300<<10), 0o600))
 	_, err := prompt.NewAgentFile(path).Read()
 	require.ErrorContains(t, err, "shorten it")
+}
+
+func TestAgentFile_NoRegularFile_IsRefusedAtOnce(t *testing.T) {
+	dir := t.TempDir()
+	pipe := filepath.Join(dir, "pipe")
+	require.NoError(t, syscall.Mkfifo(pipe, 0o600))
+	for _, path := range []string{pipe, dir} {
+		_, err := prompt.NewAgentFile(path).Read()
+		require.ErrorContains(t, err, "no file")
+	}
 }

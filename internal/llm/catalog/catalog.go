@@ -114,6 +114,7 @@ func (c *Catalog) Model(name string) (llm.Provider, llm.Model, int, error) {
 	if !ok {
 		return nil, llm.Model{}, 0, fmt.Errorf("there is no model %q%s", name, choices(c.models))
 	}
+	m.Model.Provider = m.Provider
 	return c.providers[m.Provider].Provider, m.Model, m.ContextWindowTokens, nil
 }
 

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"os"
 	"os/exec"
 	"strings"
 	"sync"
@@ -56,6 +57,12 @@ func (h *Harness) Start(args ...string) *Process {
 func (h *Harness) StartInput(input io.Reader, args ...string) *Process {
 	h.tb.Helper()
 	return h.start(input, args)
+}
+
+// StartInto is Start with a standard output of the test's own.
+func (h *Harness) StartInto(output *os.File, args ...string) *Process {
+	h.tb.Helper()
+	return h.startWith(args, func(cmd *exec.Cmd) { cmd.Stdout = output })
 }
 
 func (h *Harness) start(input io.Reader, args []string) *Process {
