@@ -2,6 +2,7 @@ package activities_test
 
 import (
 	"context"
+	"database/sql"
 	"log/slog"
 	"path/filepath"
 	"strconv"
@@ -86,6 +87,10 @@ type fixture struct {
 	acted    chan string   // an outside tool has acted
 	release  chan struct{} // lets the slow tools end
 	readRuns int
+
+	// What the record does meanwhile; nil = nobody listens. Set before the work begins.
+	onRetry  func() // a write failed and will be tried again
+	onChange func() // something was written
 }
 
 func (f *fixture) Model(name string) (llm.Provider, llm.Model, int, error) {
@@ -105,7 +110,17 @@ func newFixture(t *testing.T) *fixture {
 		acted: make(chan string, 10), release: make(chan struct{})}
 	dir := t.TempDir()
 	f.dir = dir
-	s, err := store.Open(t.Context(), store.Options{Path: filepath.Join(dir, "sessions.db"), Now: time.Now})
+	s, err := store.Open(t.Context(), store.Options{Path: f.recordPath(), Now: time.Now, RetryDelays: []time.Duration{time.Millisecond},
+		OnChange: func(string) {
+			if f.onChange != nil {
+				f.onChange()
+			}
+		},
+		Logger: slog.New(slog.NewTextHandler(listener(func() {
+			if f.onRetry != nil {
+				f.onRetry()
+			}
+		}), nil))})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, s.Close()) })
 	f.record = s
@@ -113,21 +128,19 @@ func newFixture(t *testing.T) *fixture {
 		return tools.Spec[args]{Name: name, Description: name, Effect: e}
 	}
 	registry, err := tools.NewRegistry(tools.Options{},
-		tools.New(spec("look", tools.ReadOnly), func(_ context.Context, _ tools.Call, a args) (string, error) {
+		tools.New(spec("look", tools.ReadOnly), func(ctx context.Context, _ tools.Call, a args) (string, error) {
 			f.readRuns++
-			return "seen " + a.Text, nil
+			if a.Text != "slow" {
+				return "seen " + a.Text, nil
+			}
+			return f.slowly(ctx, "look", "seen slow")
 		}),
 		tools.New(spec("act", tools.Outside), func(ctx context.Context, _ tools.Call, a args) (string, error) {
+			if a.Text == "slow" {
+				return f.slowly(ctx, "slow", "done slow")
+			}
 			f.acted <- a.Text
-			if a.Text != "slow" {
-				return "done " + a.Text, nil
-			}
-			select {
-			case <-f.release:
-				return "done slow", nil
-			case <-ctx.Done():
-				return "half done", context.Cause(ctx)
-			}
+			return "done " + a.Text, nil
 		}),
 	)
 	require.NoError(t, err)
@@ -141,6 +154,39 @@ func newFixture(t *testing.T) *fixture {
 	return f
 }
 
+// listener is a log that only says when something is written to it.
+type listener func()
+
+func (l listener) Write(p []byte) (int, error) {
+	l()
+	return len(p), nil
+}
+
+// slowly says that a tool has begun and ends it when the test says so.
+func (f *fixture) slowly(ctx context.Context, what, result string) (string, error) {
+	f.acted <- what
+	select {
+	case <-f.release:
+		return result, nil
+	case <-ctx.Done():
+		return "half done", context.Cause(ctx)
+	}
+}
+
+func (f *fixture) recordPath() string { return filepath.Join(f.dir, "sessions.db") }
+
+// lockRecord locks the record from a connection of its own, as another process does.
+func (f *fixture) lockRecord() (unlock func()) {
+	f.Helper()
+	db, err := sql.Open("sqlite", "file:"+f.recordPath()+"?_txlock=immediate")
+	require.NoError(f, err)
+	f.Cleanup(func() { require.NoError(f, db.Close()) })
+	lock, err := db.Begin()
+	require.NoError(f, err)
+	return func() { _ = lock.Rollback() }
+}
+
+// newEnv returns one more attempt's surroundings in the same process.
 func (f *fixture) newEnv() *testsuite.TestActivityEnvironment {
 	env := (&testsuite.WorkflowTestSuite{}).NewTestActivityEnvironment()
 	reg := func(name string, fn any) { env.RegisterActivityWithOptions(fn, activity.RegisterOptions{Name: name}) }

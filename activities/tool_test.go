@@ -112,6 +112,54 @@ func TestRunTool_WorkerStops_LeavesAKnownResult(t *testing.T) {
 	require.Equal(t, 2, f.beginAgain(f.turn(turn).SessionID).Step, "the turn goes on after it")
 }
 
+func TestRunTool_CancelWasAskedFor_RunsNothing(t *testing.T) {
+	f := newFixture(t)
+	turn := f.step(act("a", "x"), chat.NewToolCall("b", "look", `{}`))
+	_, err := f.record.Cancel(t.Context(), f.turn(turn).SessionID, turn)
+	require.NoError(t, err)
+	for pos := range 2 {
+		_, err = f.tool(turn, 1, pos)
+		requireType(t, err, flow.ErrTypeCancelled)
+	}
+	require.Empty(t, f.acted)
+	require.Zero(t, f.readRuns)
+}
+
+func TestRunTool_ReadOnlyWhenTheWorkerStops_LeavesNothingAndRunsAgain(t *testing.T) {
+	f := newFixture(t)
+	turn := f.step(chat.NewToolCall("a", "look", `{"text":"slow"}`))
+	stop := make(chan struct{})
+	env := f.newEnv()
+	env.SetWorkerStopChannel(stop)
+	go func() {
+		<-f.acted
+		close(stop)
+	}()
+	_, err := do[flow.ToolResult](f, env, flow.RunTool, flow.ToolInput{TurnID: turn, Step: 1})
+	requireType(t, err, flow.ErrTypeShutdown)
+	require.Len(t, f.beginAgain(f.turn(turn).SessionID).Calls, 1, "the call is still open")
+	close(f.release)
+	r, err := f.tool(turn, 1, 0)
+	require.NoError(t, err)
+	require.Equal(t, chat.ToolCompleted, r.Status)
+	require.Equal(t, 2, f.readRuns)
+	require.Contains(t, f.last(turn), "seen slow")
+}
+
+func TestRunTool_ReadOnlyWhenCancelled_LeavesNothing(t *testing.T) {
+	f := newFixture(t)
+	turn := f.step(chat.NewToolCall("a", "look", `{"text":"slow"}`))
+	go func() {
+		<-f.acted
+		if _, err := f.record.Cancel(f.Context(), f.turn(turn).SessionID, turn); err == nil {
+			f.acts.CancelTurn(turn)
+		}
+	}()
+	_, err := f.tool(turn, 1, 0)
+	requireType(t, err, flow.ErrTypeCancelled)
+	require.Len(t, f.beginAgain(f.turn(turn).SessionID).Calls, 1, "the call is still open")
+}
+
 func TestRunTool_EndedTurn_ActsNot(t *testing.T) {
 	f := newFixture(t)
 	turn := f.step(act("a", "x"))

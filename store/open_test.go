@@ -1,7 +1,9 @@
 package store_test
 
 import (
+	"context"
 	"database/sql"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"testing"
@@ -68,4 +70,60 @@ func TestWrite_LockedByAnother_IsRetriedThenUnavailable(t *testing.T) {
 	require.NoError(t, lock.Rollback())
 	require.NoError(t, s.Ping(t.Context()), "a probe that gets through is good health again")
 	accept(t, s, message("m1", "hello"))
+}
+
+// retries is a log of the store that only says when a write is about to be tried again.
+type retries func()
+
+func (retries) Enabled(context.Context, slog.Level) bool { return true }
+
+func (r retries) Handle(_ context.Context, rec slog.Record) error {
+	if rec.Level == slog.LevelWarn {
+		r()
+	}
+	return nil
+}
+
+func (r retries) WithAttrs([]slog.Attr) slog.Handler { return r }
+func (r retries) WithGroup(string) slog.Handler      { return r }
+
+func TestWrite_LockReleasedBetweenTwoTries_Succeeds(t *testing.T) {
+	t.Parallel() // it waits for SQLite's own timeout
+	path := filepath.Join(t.TempDir(), "sessions.db")
+	tries := 0
+	var lock *sql.Tx
+	s, err := store.Open(t.Context(), store.Options{Path: path, Now: time.Now, RetryDelays: []time.Duration{time.Millisecond, time.Hour},
+		Logger: slog.New(retries(func() {
+			tries++
+			_ = lock.Rollback()
+		}))})
+	require.NoError(t, err)
+	defer func() { require.NoError(t, s.Close()) }()
+	db, err := sql.Open("sqlite", "file:"+path+"?_txlock=immediate")
+	require.NoError(t, err)
+	defer func() { require.NoError(t, db.Close()) }()
+	lock, err = db.Begin()
+	require.NoError(t, err)
+	turn := accept(t, s, message("m1", "hello"))
+	require.Equal(t, 1, tries)
+	require.Len(t, turns(t, s), 1)
+	require.Equal(t, turn.ID, turns(t, s)[0].ID)
+}
+
+func TestWrite_RuleOfOurs_IsNotTriedAgain(t *testing.T) {
+	tries := 0
+	s, err := store.Open(t.Context(), store.Options{Path: filepath.Join(t.TempDir(), "sessions.db"), Now: time.Now,
+		RetryDelays: []time.Duration{time.Hour}, Logger: slog.New(retries(func() { tries++ }))})
+	require.NoError(t, err)
+	defer func() { require.NoError(t, s.Close()) }()
+	_, err = s.Cancel(t.Context(), "cli:c1:nope", "")
+	require.ErrorIs(t, err, store.ErrNotFound)
+	require.Zero(t, tries)
+}
+
+func turns(t *testing.T, s *store.Store) []store.Turn {
+	t.Helper()
+	out, err := s.Turns(t.Context(), store.TurnFilter{})
+	require.NoError(t, err)
+	return out
 }

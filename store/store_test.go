@@ -27,6 +27,12 @@ func (c *clock) now() time.Time {
 	return c.t
 }
 
+func (c *clock) move(d time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.t = c.t.Add(d)
+}
+
 func open(t *testing.T) *store.Store {
 	t.Helper()
 	s, _ := openAt(t, filepath.Join(t.TempDir(), "sessions.db"))

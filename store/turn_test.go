@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -215,6 +216,108 @@ func TestClaim_SecondAttempt_FindsTheFirst(t *testing.T) {
 	require.NoError(t, err)
 	require.False(t, fresh)
 	require.Equal(t, chat.ToolClaimed, run.Status)
+}
+
+func TestClaim_CancelWasAskedFor_NothingNewMayStart(t *testing.T) {
+	s := open(t)
+	turn := running(t, s)
+	answer(t, s, turn.ID, 1, call("a", "b"))
+	_, _, err := s.ClaimTool(t.Context(), toolRun(turn.ID, 1, 0, "a"))
+	require.NoError(t, err)
+	_, err = s.Cancel(t.Context(), turn.SessionID, turn.ID)
+	require.NoError(t, err)
+	_, _, err = s.ClaimTool(t.Context(), toolRun(turn.ID, 1, 1, "b"))
+	require.ErrorIs(t, err, store.ErrTurnEnded)
+	run, fresh, err := s.ClaimTool(t.Context(), toolRun(turn.ID, 1, 0, "a"))
+	require.NoError(t, err, "what had been claimed is still known")
+	require.False(t, fresh)
+	require.Equal(t, chat.ToolClaimed, run.Status)
+	claimed, err := s.ClaimedRuns(t.Context(), turn.ID)
+	require.NoError(t, err)
+	require.Len(t, claimed, 1)
+}
+
+func TestForgive_StartsTheCountOfClaimsAnew(t *testing.T) {
+	s := open(t)
+	turn := running(t, s)
+	require.Equal(t, 2, begin(t, s, turn.SessionID).Turn.Claims)
+	require.NoError(t, s.Forgive(t.Context(), turn.ID))
+	require.Equal(t, 1, begin(t, s, turn.SessionID).Turn.Claims)
+}
+
+func TestBegin_SaysWhetherTheSessionHasItsPrompt(t *testing.T) {
+	s := open(t)
+	turn := accept(t, s, message("m1", "hello"))
+	beginWith := func(prompt string) bool {
+		p, err := s.BeginTurn(t.Context(), store.Begin{SessionID: turn.SessionID, AgentPrompt: prompt})
+		require.NoError(t, err)
+		return p.NoPrompt
+	}
+	require.True(t, beginWith(""), "the prompt could not be read")
+	require.True(t, beginWith("be good"), "a turn that has begun gets no prompt in its middle")
+	answer(t, s, turn.ID, 1, say("hi"))
+	accept(t, s, message("m2", "again"))
+	require.False(t, beginWith("be good"))
+	require.False(t, beginWith(""), "it has one now")
+}
+
+func unfinished(t *testing.T, s *store.Store, quietFor time.Duration) []string {
+	t.Helper()
+	ids, err := s.Unfinished(t.Context(), quietFor)
+	require.NoError(t, err)
+	return ids
+}
+
+func TestUnfinished_ListsOpenTurnsLongestWaitingFirst(t *testing.T) {
+	s := open(t)
+	require.Empty(t, unfinished(t, s, 0))
+	var want []string
+	for _, chatID := range []string{"b", "a", "c"} {
+		m := message("m1", "hello")
+		m.ChatID = chatID
+		want = append(want, accept(t, s, m).SessionID)
+	}
+	require.Equal(t, want, unfinished(t, s, 0))
+	p := begin(t, s, want[1])
+	require.Equal(t, want, unfinished(t, s, 0), "a running one is unfinished too")
+	answer(t, s, p.Turn.ID, 1, say("hi"))
+	require.Equal(t, []string{want[0], want[2]}, unfinished(t, s, 0))
+}
+
+func TestUnfinished_UnsentReply_CountsExceptATerminals(t *testing.T) {
+	s := open(t)
+	for _, channel := range []string{"feishu", chat.ChannelCLI} {
+		m := message("m1", "hello")
+		m.Channel = channel
+		turn := accept(t, s, m)
+		begin(t, s, turn.SessionID)
+		a := say("hi")
+		a.Deliver = true
+		done := answer(t, s, turn.ID, 1, a)
+		require.Len(t, done.Outbound, 1)
+		if channel == chat.ChannelCLI {
+			require.Empty(t, unfinished(t, s, 0), "it waits for somebody to connect")
+			continue
+		}
+		require.Equal(t, []string{turn.SessionID}, unfinished(t, s, 0))
+		require.NoError(t, s.MarkOutbound(t.Context(), done.Outbound[0], "pending", "", "busy"))
+		require.Equal(t, []string{turn.SessionID}, unfinished(t, s, 0))
+		require.NoError(t, s.MarkOutbound(t.Context(), done.Outbound[0], "sent", "om_1", ""))
+		require.Empty(t, unfinished(t, s, 0))
+	}
+}
+
+func TestUnfinished_OnlyWithoutProgressForAWhile(t *testing.T) {
+	s, c := openAt(t, filepath.Join(t.TempDir(), "sessions.db"))
+	turn := running(t, s)
+	quiet := []string{turn.SessionID}
+	require.Empty(t, unfinished(t, s, time.Minute))
+	c.move(2 * time.Minute)
+	require.Equal(t, quiet, unfinished(t, s, time.Minute))
+	answer(t, s, turn.ID, 1, call("a"))
+	require.Empty(t, unfinished(t, s, time.Minute), "it got on")
+	c.move(-time.Hour)
+	require.Equal(t, quiet, unfinished(t, s, time.Minute), "progress in the future says nothing: the clock went back")
 }
 
 func TestFinish_GivesEveryOpenCallAResult(t *testing.T) {
