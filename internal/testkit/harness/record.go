@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	_ "modernc.org/sqlite" // registers the driver "sqlite"
+
+	"picobot/internal/testkit/strict"
 )
 
 // DB opens the record for reading. It is closed when the test ends.
@@ -64,4 +66,16 @@ func (h *Harness) Record(query string, args ...any) []string {
 		h.tb.Fatal(err)
 	}
 	return out
+}
+
+// Unsound says what is wrong with the record, see package strict.
+func (h *Harness) Unsound() []string {
+	h.tb.Helper()
+	db := h.DB()
+	defer db.Close()
+	bad, err := strict.Record(db)
+	if err != nil {
+		h.tb.Fatal(err)
+	}
+	return bad
 }
