@@ -2,6 +2,7 @@
 
 GOLANGCI_LINT_VERSION := v2.15.0
 WORKFLOWCHECK_VERSION := v0.6.0
+KILLS ?= 120
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 
 # The embedded Temporal server is never built with -race: that alone would take
@@ -10,7 +11,7 @@ PACKAGES  = $(shell go list ./...)
 WITH_ENGINE = $(shell go list -test -f '{{$$p := .ImportPath}}{{range .Deps}}{{if eq . "picobot/internal/engine"}}{{$$p}} {{end}}{{end}}' ./... | tr ' ' '\n' | sed -e 's/\.test$$//' -e 's/_test$$//' -e 's/\[.*//' | sort -u) picobot/internal/engine
 WITHOUT_ENGINE = $(filter-out $(WITH_ENGINE),$(PACKAGES))
 
-.PHONY: build test lint bench check fuzz clean
+.PHONY: build test lint bench check crash fuzz clean
 
 build: ## the binary, ./picobot
 	go build -ldflags '-X picobot/cli.version=$(VERSION)' -o picobot .
@@ -26,6 +27,9 @@ lint: bin/golangci-lint bin/workflowcheck ## formatting, vet, the layers, determ
 
 bench: ## benchmarks, each beside its baseline
 	go test -run '^$$' -bench . -benchmem ./...
+
+crash: ## kill -9 more than a hundred times, lost and rolled back engine files, a machine that sleeps
+	go test -count=1 -v -timeout 40m ./cli/e2e/crash -args -kills $(KILLS)
 
 fuzz: ## every fuzz target for a short while
 	./scripts/fuzz.sh 20s

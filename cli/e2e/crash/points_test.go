@@ -1,0 +1,278 @@
+package crash
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"picobot/internal/protocol"
+	"picobot/internal/testkit/fakeopenai"
+)
+
+// point is where PicoBot is killed.
+type point struct {
+	name string
+	plan func(r *rig, token string) plan
+	want string // status the turn ends with; "" = completed or cancelled
+	// reach returns when it is time; nil = at once after the message was accepted.
+	reach func(r *rig, m *message)
+	// unacked: the kill does not wait for the message to be accepted.
+	unacked bool
+	// hit looks at the record at rest: was it the point that was meant?
+	hit func(r *rig, m *message) bool
+}
+
+func plain(_ *rig, token string) plan { return plan{say("answer " + token)} }
+
+// oneTool acts once and answers.
+func oneTool(more string) func(*rig, string) plan {
+	return func(_ *rig, token string) plan { return plan{ask(act(token, 1, 0, more)), say("answer " + token)} }
+}
+
+func rows(r *rig, m *message, role string) string {
+	return r.one(`SELECT count(*) FROM messages m JOIN inbound_messages i ON i.turn_id = m.turn_id WHERE i.external_id = ? AND m.role = ?`, m.token, role)
+}
+
+func runs(r *rig, m *message, status string) string {
+	return r.one(`SELECT count(*) FROM tool_runs x JOIN inbound_messages i ON i.turn_id = x.turn_id WHERE i.external_id = ? AND x.status = ?`, m.token, status)
+}
+
+func untilAsked(step int) func(*rig, *message) {
+	return func(r *rig, m *message) {
+		r.until(fmt.Sprintf("the model is asked for step %d of %s", step, m.token), func() bool { return r.times(m.token, step) > 0 })
+		r.jitter(30 * time.Millisecond)
+	}
+}
+
+// untilHeld waits until the model has answered and the answer cannot be written.
+func untilHeld(r *rig, m *message) {
+	r.until("the record is locked", r.locked)
+	time.Sleep(60 * time.Millisecond)
+}
+
+func untilActed(r *rig, m *message) {
+	r.until(m.token+" acts", func() bool {
+		text, _ := os.ReadFile(filepath.Join(r.h.Workspace(), "effects")) // is not there at first
+		return strings.Contains(string(text), m.token+".")
+	})
+}
+
+// untilCancelled stops the turn and waits until the record knows it.
+func untilCancelled(r *rig, m *message) {
+	r.socket(m.chat).Write(protocol.Cancel{})
+	r.until("the cancel is written down", func() bool {
+		return r.one(`SELECT t.cancel_requested_at FROM turns t JOIN inbound_messages i ON i.id = t.inbound_id WHERE i.external_id = ?`, m.token) != ""
+	})
+}
+
+func running(r *rig, m *message) bool { return r.status(m) == "running" }
+
+var points = []point{
+	{name: "before dispatch", plan: plain, want: "completed", unacked: true,
+		reach: func(r *rig, m *message) {
+			r.until("the message is written down", func() bool { return r.status(m) != "" })
+		},
+		hit: func(r *rig, m *message) bool { return r.status(m) == "queued" }},
+	{name: "right after ack", plan: oneTool(""), want: "completed",
+		hit: func(r *rig, m *message) bool { return !r.ended(m) }},
+	{name: "mid model call", want: "completed",
+		plan: func(_ *rig, token string) plan {
+			return plan{first(fakeopenai.Hang{}, ask(act(token, 1, 0, ""))), say("answer " + token)}
+		},
+		reach: untilAsked(1),
+		hit:   func(r *rig, m *message) bool { return running(r, m) && rows(r, m, "assistant") == "0" }},
+	{name: "mid model stream", want: "completed",
+		plan: func(_ *rig, token string) plan {
+			return plan{ask(act(token, 1, 0, "")), first(fakeopenai.Hang{AfterChunks: 4, Then: fakeopenai.Reply{Text: "half of an answer that nobody gets"}}, say("answer "+token))}
+		},
+		reach: func(r *rig, m *message) { untilAsked(2)(r, m); time.Sleep(20 * time.Millisecond) },
+		hit:   func(r *rig, m *message) bool { return running(r, m) && rows(r, m, "assistant") == "1" }},
+	{name: "model answered, nothing written", want: "completed",
+		plan: func(r *rig, token string) plan {
+			return plan{r.held(ask(act(token, 1, 0, ""))), say("answer " + token)}
+		},
+		reach: untilHeld,
+		hit:   func(r *rig, m *message) bool { return running(r, m) && rows(r, m, "assistant") == "0" }},
+	{name: "between model and tool", plan: oneTool(""), want: "completed",
+		reach: func(r *rig, m *message) {
+			r.until("the answer is written down", func() bool { return rows(r, m, "assistant") != "0" })
+		},
+		hit: func(r *rig, m *message) bool {
+			return rows(r, m, "assistant") == "1" && runs(r, m, "claimed") == "0" && rows(r, m, "tool") == "0"
+		}},
+	{name: "mid tool that acts", plan: oneTool("; sleep 60"), want: "completed", reach: untilActed,
+		hit: func(r *rig, m *message) bool { return runs(r, m, "claimed") == "1" }},
+	{name: "mid tool that leaves a daemon", plan: oneTool("; (setsid nohup sleep 600 >/dev/null 2>&1 &); sleep 60"), want: "completed", reach: untilActed,
+		hit: func(r *rig, m *message) bool { return runs(r, m, "claimed") == "1" }},
+	{name: "mid tool that only looks", want: "completed",
+		plan: func(_ *rig, token string) plan { return plan{ask(look(token, 1, 0)), say("answer " + token)} },
+		reach: func(r *rig, m *message) {
+			r.until("the answer is written down", func() bool { return rows(r, m, "assistant") != "0" })
+			r.lock() // the result stays in hand
+			time.Sleep(30 * time.Millisecond)
+		},
+		hit: func(r *rig, m *message) bool { return rows(r, m, "assistant") == "1" && rows(r, m, "tool") == "0" }},
+	{name: "mid parallel tools", want: "completed",
+		plan: func(_ *rig, token string) plan {
+			return plan{ask(look(token, 1, 0), act(token, 1, 1, "; sleep 60"), look(token, 1, 2), act(token, 1, 3, ""), act(token, 1, 4, "; sleep 60"),
+				act(token, 1, 5, "; sleep 0.05"), act(token, 1, 6, "")), say("answer " + token)}
+		},
+		reach: func(r *rig, m *message) {
+			r.until("two acted and two are done", func() bool { return runs(r, m, "claimed") >= "2" && runs(r, m, "completed") >= "2" })
+			r.jitter(150 * time.Millisecond)
+		},
+		hit: func(r *rig, m *message) bool { return runs(r, m, "claimed") != "0" && rows(r, m, "tool") == "0" }},
+	{name: "between tool and next call", plan: oneTool(""), want: "completed",
+		reach: func(r *rig, m *message) {
+			r.until("the result is written down", func() bool { return rows(r, m, "tool") != "0" })
+		},
+		hit: func(r *rig, m *message) bool { return running(r, m) && r.times(m.token, 2) == 0 }},
+	{name: "before the final row", want: "completed",
+		plan: func(r *rig, token string) plan {
+			return plan{ask(act(token, 1, 0, "")), r.held(say("answer " + token))}
+		},
+		reach: untilHeld,
+		hit:   func(r *rig, m *message) bool { return running(r, m) && rows(r, m, "assistant") == "1" }},
+	{name: "run is closing", plan: plain, want: "completed",
+		reach: func(r *rig, m *message) {
+			r.until("the turn ends", func() bool { return r.ended(m) })
+			r.jitter(15 * time.Millisecond)
+			behind := r.write(m.chat, m.token+"x", "completed", plan{say("answer " + m.token + "x")})
+			r.until("the next message is written down", func() bool { return r.status(behind) != "" })
+		},
+		hit: func(r *rig, m *message) bool {
+			return r.one(`SELECT 1 FROM turns WHERE status IN ('queued', 'running')`) != ""
+		}},
+	{name: "cancel mid model call", want: "cancelled",
+		plan:  func(_ *rig, token string) plan { return plan{first(fakeopenai.Hang{}, say("answer "+token))} },
+		reach: func(r *rig, m *message) { untilAsked(1)(r, m); untilCancelled(r, m) },
+		hit:   running},
+	{name: "cancel mid tool", plan: oneTool("; sleep 60"), want: "cancelled",
+		reach: func(r *rig, m *message) { untilActed(r, m); untilCancelled(r, m) },
+		hit:   running},
+	{name: "shutdown mid tool", plan: oneTool("; sleep 60"), want: "completed",
+		reach: func(r *rig, m *message) {
+			untilActed(r, m)
+			r.g.Signal(syscall.SIGTERM)
+			r.jitter(700 * time.Millisecond)
+		},
+		hit: func(r *rig, m *message) bool { return running(r, m) }},
+	{name: "shutdown mid model call", want: "completed",
+		plan: func(_ *rig, token string) plan {
+			return plan{ask(look(token, 1, 0)), first(fakeopenai.Hang{AfterChunks: 2}, say("answer "+token))}
+		},
+		reach: func(r *rig, m *message) {
+			untilAsked(2)(r, m)
+			r.g.Signal(syscall.SIGTERM)
+			r.jitter(1500 * time.Millisecond)
+		},
+		hit: running},
+}
+
+// TestKilledAtEveryPoint leads PicoBot to each point in turn and kills it there. All
+// happens in one home, in sessions that grow, each with a message that waits behind.
+func TestKilledAtEveryPoint(t *testing.T) {
+	r := newRig(t)
+	r.start()
+	rounds := max(len(points), *kills-*kills/5)
+	for i := range rounds {
+		p := points[i%len(points)]
+		token, chat := fmt.Sprintf("k%d", i), fmt.Sprintf("chat%d", i%5)
+		m := r.write(chat, token, p.want, p.plan(r, token))
+		if !p.unacked {
+			r.accept(m)
+		}
+		var behind *message
+		if i%3 == 2 && p.name != "run is closing" {
+			behind = r.write(chat, token+"b", "completed", plan{ask(act(token+"b", 1, 0, "")), say("answer")})
+		}
+		if p.reach != nil {
+			p.reach(r, m)
+		}
+		r.kill()
+		n := r.hits[p.name]
+		if n[1]++; p.hit(r, m) {
+			n[0]++
+		}
+		r.hits[p.name] = n
+		r.start()
+		if m.accepted || r.status(m) != "" {
+			r.recovered(m)
+		}
+		r.resend()
+		r.settle()
+		if r.Failed() {
+			t.Fatalf("after kill %d, %s (%s)", i, token, p.name)
+		}
+		if behind != nil && !behind.accepted {
+			t.Fatalf("%s was not accepted", behind.token)
+		}
+	}
+	r.report()
+}
+
+// TestKilledAtRandom keeps several sessions busy with queued messages and kills
+// PicoBot whenever it likes.
+func TestKilledAtRandom(t *testing.T) {
+	r := newRig(t)
+	r.start()
+	rounds := max(2, *kills/5)
+	for i := range rounds {
+		for j := range 3 + r.rand.IntN(6) {
+			token := fmt.Sprintf("r%dm%d", i, j)
+			r.write(fmt.Sprintf("chat%d", r.rand.IntN(4)), token, "completed", r.anything(token))
+			r.jitter(40 * time.Millisecond)
+		}
+		r.jitter(1500 * time.Millisecond)
+		if r.rand.IntN(4) == 0 {
+			r.g.Signal(syscall.SIGTERM)
+			r.jitter(time.Second)
+		}
+		r.kill()
+		r.start()
+		r.resend()
+		if r.rand.IntN(3) == 0 {
+			r.settle()
+		}
+	}
+	r.settle()
+	r.report()
+}
+
+// anything is some plan.
+func (r *rig) anything(token string) plan {
+	last := say("answer " + token)
+	switch r.rand.IntN(5) {
+	case 0: // slow
+		wait := r.upTo(1500 * time.Millisecond)
+		return plan{first(fakeopenai.Reply{Text: "slow", Latency: wait}, last)}
+	case 1: // one command
+		return plan{ask(act(token, 1, 0, fmt.Sprintf("; sleep 0.%d", r.rand.IntN(10)))), last}
+	case 2: // parallel calls
+		var calls []fakeopenai.ToolCall
+		for i := range 2 + r.rand.IntN(4) {
+			if r.rand.IntN(2) == 0 {
+				calls = append(calls, look(token, 1, i))
+			} else {
+				calls = append(calls, act(token, 1, i, fmt.Sprintf("; sleep 0.%d", r.rand.IntN(5))))
+			}
+		}
+		return plan{ask(calls...), last}
+	case 3: // a long way
+		var p plan
+		for step := 1; step <= 12; step++ {
+			if step%4 == 0 {
+				p = append(p, ask(act(token, step, 0, "")))
+			} else {
+				p = append(p, ask(fakeopenai.ToolCall{ID: fmt.Sprintf("call_%s_%d", token, step), Name: "calculator", Arguments: fmt.Sprintf(`{"expression":"%d+1"}`, step)}))
+			}
+		}
+		return append(p, last)
+	default:
+		return plan{last}
+	}
+}
