@@ -79,7 +79,7 @@ func (f *flights) start(k flightKey, fn func(context.Context) (any, error)) *fli
 	go func() {
 		defer func() {
 			if p := recover(); p != nil {
-				fl.err = fmt.Errorf("activity panicked: %v\n%s", p, debug.Stack())
+				fl.err = &panicError{value: p, stack: debug.Stack()}
 			}
 			f.mu.Lock()
 			delete(f.m, k)
@@ -91,6 +91,15 @@ func (f *flights) start(k flightKey, fn func(context.Context) (any, error)) *fli
 	}()
 	return fl
 }
+
+// panicError is a fault of ours. Its stack is for the log: Temporal's history keeps
+// the value only.
+type panicError struct {
+	value any
+	stack []byte
+}
+
+func (e *panicError) Error() string { return fmt.Sprintf("the activity panicked: %v", e.value) }
 
 // fly runs fn as the work of k and waits for it as one attempt of an activity
 // does: it beats from a timer, and passes on why the work must stop. Only a
@@ -158,6 +167,9 @@ func (a *Activities) failure(ctx context.Context, err error) error {
 	}
 	if _, ok := errors.AsType[*temporal.ApplicationError](err); ok {
 		return err
+	}
+	if p, ok := errors.AsType[*panicError](err); ok {
+		a.Logger.Error("an activity panicked", "panic", p.value, "stack", string(p.stack))
 	}
 	if errors.Is(err, errRecord) {
 		return temporal.NewApplicationError(a.Mask(err.Error()), flow.ErrTypeRecord)
