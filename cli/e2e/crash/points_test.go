@@ -122,7 +122,9 @@ var points = []point{
 				act(token, 1, 5, "; sleep 0.05"), act(token, 1, 6, "")), say("answer " + token)}
 		},
 		reach: func(r *rig, m *message) {
-			r.until("two acted and two are done", func() bool { return runs(r, m, "claimed") >= "2" && runs(r, m, "completed") >= "2" })
+			r.until("the two that last are claimed", func() bool {
+				return r.one(`SELECT count(*) FROM tool_runs x JOIN inbound_messages i ON i.turn_id = x.turn_id WHERE i.external_id = ? AND x.position IN (1, 4)`, m.token) == "2"
+			})
 			r.jitter(150 * time.Millisecond)
 		},
 		hit: func(r *rig, m *message) bool { return runs(r, m, "claimed") != "0" && rows(r, m, "tool") == "0" }},
@@ -176,6 +178,7 @@ var points = []point{
 // TestKilledAtEveryPoint leads PicoBot to each point in turn and kills it there. All
 // happens in one home, in sessions that grow, each with a message that waits behind.
 func TestKilledAtEveryPoint(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	r.start()
 	rounds := max(len(points), *kills-*kills/5)
@@ -218,6 +221,7 @@ func TestKilledAtEveryPoint(t *testing.T) {
 // TestKilledAtRandom keeps several sessions busy with queued messages and kills
 // PicoBot whenever it likes.
 func TestKilledAtRandom(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	r.start()
 	rounds := max(2, *kills/5)
@@ -233,6 +237,12 @@ func TestKilledAtRandom(t *testing.T) {
 			r.jitter(time.Second)
 		}
 		r.kill()
+		if r.rand.IntN(3) == 0 { // and again before it is well
+			p := r.h.Start("gateway")
+			r.jitter(1200 * time.Millisecond)
+			p.Kill9()
+			r.rest()
+		}
 		r.start()
 		r.resend()
 		if r.rand.IntN(3) == 0 {
