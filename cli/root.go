@@ -23,8 +23,9 @@ func Main(ctx context.Context, sys System) int {
 func newRoot(sys System) *cobra.Command {
 	g := &globals{}
 	root := &cobra.Command{
-		Use:   "picobot",
-		Short: "An agent that answers in your terminal and your chats, and never loses its place",
+		Use:     "picobot",
+		Version: sys.Build.Version,
+		Short:   "An agent that answers in your terminal and your chats, and never loses its place",
 		Long: `PicoBot is an agent gateway: it takes messages from the terminal and from chats,
 lets a model answer them with tools, and writes down every step, so that it goes on
 where it was after any crash.

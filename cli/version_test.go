@@ -11,6 +11,9 @@ func TestVersionNamesWhatItIsBuiltWith(t *testing.T) {
 	if want := "picobot v1.2.3\ncommit abc\ngo go1\ntemporal server v4\ntemporal sdk v5\n"; r.code != 0 || r.stdout != want {
 		t.Errorf("%+v", r)
 	}
+	if r := newHarness(t).run("--version"); r.code != 0 || r.stdout != "picobot version v1.2.3\n" {
+		t.Errorf("%+v", r)
+	}
 	r = newHarness(t).run("version", "--json")
 	var got Build
 	if err := json.Unmarshal([]byte(r.stdout), &got); err != nil || got.TemporalServer != "v4" {

@@ -207,3 +207,18 @@ func TestRecover_OpenRunsOfADeadProcess_AreReplaced(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, enumspb.WORKFLOW_EXECUTION_STATUS_TERMINATED, d.GetWorkflowExecutionInfo().GetStatus())
 }
+
+// A process that leaves right after an answer closes the run first: nothing for the
+// next start to end, and Temporal's UI shows what is true.
+func TestSettle_AnsweredRuns_CloseBeforeTheWorkerStops(t *testing.T) {
+	s := newStack(t)
+	slow := s.say("slow", "slow 60")
+	s.eventually(10*time.Second, "it runs", func() bool { return s.turn(slow.ID).Status == chat.TurnRunning })
+	for range 5 {
+		turn := s.await(s.say("quick", "hello"))
+		start := time.Now()
+		s.dispatch.Settle(t.Context())
+		require.Less(t, time.Since(start), 900*time.Millisecond, "a run with work left is not waited for")
+		require.Equal(t, enumspb.WORKFLOW_EXECUTION_STATUS_COMPLETED, s.status(turn.SessionID))
+	}
+}

@@ -123,7 +123,15 @@ func (r Runtime) Gateway(ctx context.Context, o Options, ready func(Addresses)) 
 		return err
 	}
 	ready(addresses)
-	return run(ctx, server.Run, []part{dispatcher.Run, parts.worker.Run, temporal.watch, temporal.registerAttributes(o)})
+	front := server.Run
+	if embedded {
+		front = func(ctx context.Context) error {
+			err := server.Run(ctx)
+			dispatcher.Settle(context.WithoutCancel(ctx))
+			return err
+		}
+	}
+	return run(ctx, front, []part{dispatcher.Run, parts.worker.Run, temporal.watch, temporal.registerAttributes(o)})
 }
 
 // part is something that runs until its context ends.
