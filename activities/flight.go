@@ -153,14 +153,21 @@ func fly[T any](ctx context.Context, a *Activities, k flightKey, fn func(context
 	}
 }
 
+// wanted is an error that ends an activity as somebody wished: nothing to retry, and
+// nothing to log as an error.
+func wanted(message, errType string) error {
+	return temporal.NewApplicationErrorWithOptions(message, errType,
+		temporal.ApplicationErrorOptions{NonRetryable: true, Category: temporal.ApplicationErrorCategoryBenign})
+}
+
 // failure gives an error of the work the type that workflows tell apart.
 func (a *Activities) failure(ctx context.Context, err error) error {
 	switch {
 	case errors.Is(err, errCancelled):
-		return temporal.NewNonRetryableApplicationError("a cancel was asked for", flow.ErrTypeCancelled, nil)
+		return wanted("a cancel was asked for", flow.ErrTypeCancelled)
 	case errors.Is(err, errEnded), errors.Is(err, store.ErrNotFound):
 		// A turn that is not in the record (a backup was put back) is nobody's to run.
-		return temporal.NewNonRetryableApplicationError("the turn has ended", flow.ErrTypeEnded, nil)
+		return wanted("the turn has ended", flow.ErrTypeEnded)
 	case errors.Is(err, tools.ErrShutdown):
 		return temporal.NewApplicationErrorWithOptions("the worker stops", flow.ErrTypeShutdown,
 			temporal.ApplicationErrorOptions{NextRetryDelay: time.Millisecond, Category: temporal.ApplicationErrorCategoryBenign})
