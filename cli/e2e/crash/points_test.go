@@ -243,8 +243,12 @@ func TestKilledAtRandom(t *testing.T) {
 			p.Kill9()
 			r.rest()
 		}
+		hit := r.interrupted()
 		r.start()
 		r.resend()
+		for _, m := range hit {
+			r.recovered(m)
+		}
 		if r.rand.IntN(3) == 0 {
 			r.settle()
 		}

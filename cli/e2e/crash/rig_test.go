@@ -55,6 +55,7 @@ type rig struct {
 	recovery []time.Duration          // from well to the end of the turn that was hit
 	hits     map[string][2]int        // by point: how often the record at rest showed it, of how many
 	sockets  map[string]*harness.Conn // of this life, by chat
+	beside   []int                    // processes that live on beside PicoBot
 }
 
 // plan is what the model says to a message, step by step. n counts the requests for
@@ -162,7 +163,7 @@ func (r *rig) rest() {
 	r.sound()
 	deadline := time.Now().Add(10 * time.Second)
 	for {
-		left := r.h.Remains()
+		left := r.h.Remains(r.beside...)
 		if len(left) == 0 {
 			return
 		}
@@ -231,10 +232,14 @@ func (r *rig) one(query string, args ...any) string {
 // until waits, looking all the time, so that whoever kills next does it at once.
 func (r *rig) until(what string, ok func() bool) {
 	r.Helper()
-	deadline := time.Now().Add(harness.Patience)
+	patience := harness.Patience
+	if len(r.beside) > 0 {
+		patience *= 3 // nothing proves that the dead are dead: heartbeats have to time out
+	}
+	deadline := time.Now().Add(patience)
 	for !ok() {
 		if time.Now().After(deadline) {
-			r.Fatalf("this did not happen within %s: %s", harness.Patience, what)
+			r.Fatalf("this did not happen within %s: %s", patience, what)
 		}
 		time.Sleep(500 * time.Microsecond)
 	}
@@ -317,6 +322,17 @@ func (r *rig) recovered(m *message) {
 		r.Fatal(err)
 	}
 	r.recovery = append(r.recovery, max(0, time.UnixMilli(at).Sub(r.healthy)))
+}
+
+// interrupted lists the messages whose turns are running.
+func (r *rig) interrupted() []*message {
+	var out []*message
+	for _, m := range r.messages {
+		if r.status(m) == "running" {
+			out = append(out, m)
+		}
+	}
+	return out
 }
 
 // settle waits for the end of every turn and checks all that is promised.
