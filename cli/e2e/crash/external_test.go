@@ -37,7 +37,7 @@ func (r *rig) startTemporal() *harness.Process {
 // every message is accepted at once and answered later, nothing is done twice.
 func TestExternalTemporalThatGoesAway(t *testing.T) {
 	t.Parallel()
-	away := 3 * time.Second
+	away := time.Second
 	if long() {
 		away = time.Minute
 	}

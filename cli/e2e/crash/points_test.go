@@ -156,6 +156,15 @@ var points = []point{
 	{name: "cancel mid tool", plan: oneTool("; sleep 60"), want: "cancelled",
 		reach: func(r *rig, m *message) { untilActed(r, m); untilCancelled(r, m) },
 		hit:   running},
+	{name: "cancel of a waiting message", want: "completed",
+		plan: func(_ *rig, token string) plan { return plan{first(fakeopenai.Hang{}, say("answer "+token))} },
+		reach: func(r *rig, m *message) {
+			untilAsked(1)(r, m)
+			waiting := r.send(m.chat, m.token+"w", "cancelled", nil)
+			r.socket(m.chat).Write(protocol.Cancel{TurnID: r.one(`SELECT turn_id FROM inbound_messages WHERE external_id = ?`, waiting.token)})
+			r.until("it is withdrawn", func() bool { return r.ended(waiting) })
+		},
+		hit: running},
 	{name: "shutdown mid tool", plan: oneTool("; sleep 60"), want: "completed",
 		reach: func(r *rig, m *message) {
 			untilActed(r, m)
@@ -190,7 +199,7 @@ func TestKilledAtEveryPoint(t *testing.T) {
 			r.accept(m)
 		}
 		var behind *message
-		if i%3 == 2 && p.name != "run is closing" {
+		if i%3 == 2 && p.name != "run is closing" && p.name != "cancel of a waiting message" {
 			behind = r.write(chat, token+"b", "completed", plan{ask(act(token+"b", 1, 0, "")), say("answer")})
 		}
 		if p.reach != nil {
@@ -238,6 +247,7 @@ func TestKilledAtRandom(t *testing.T) {
 		}
 		r.kill()
 		if r.rand.IntN(3) == 0 { // and again before it is well
+			r.newLife()
 			p := r.h.Start("gateway")
 			r.jitter(1200 * time.Millisecond)
 			p.Kill9()

@@ -55,6 +55,7 @@ type rig struct {
 	recovery []time.Duration          // from well to the end of the turn that was hit
 	hits     map[string][2]int        // by point: how often the record at rest showed it, of how many
 	sockets  map[string]*harness.Conn // of this life, by chat
+	seen     map[string][]int64       // the rows that clients were shown, by chat, over all lives
 	beside   []int                    // processes that live on beside PicoBot
 }
 
@@ -77,7 +78,7 @@ func newRig(t testing.TB) *rig {
 	}
 	t.Logf("seed %d", s)
 	r := &rig{TB: t, h: harness.New(t), rand: rand.New(rand.NewPCG(s, 0)), plans: map[string]plan{},
-		asked: map[string][]int{}, claimed: map[string]bool{}, hits: map[string][2]int{}}
+		asked: map[string][]int{}, claimed: map[string]bool{}, hits: map[string][2]int{}, seen: map[string][]int64{}}
 	r.model = fakeopenai.Start(t, fakeopenai.Config{})
 	r.model.Handle(r.answer)
 	r.h.Configure(map[string]any{
@@ -132,18 +133,24 @@ func (r *rig) times(token string, step int) int {
 // start starts PicoBot and waits until it is well.
 func (r *rig) start() {
 	r.Helper()
-	r.mu.Lock()
-	r.life++
-	r.mu.Unlock()
+	r.newLife()
 	begun := time.Now()
 	r.g = r.h.StartGateway()
-	r.healthy, r.sockets = time.Now(), map[string]*harness.Conn{}
+	r.healthy = time.Now()
+	r.disconnect()
 	r.starts = append(r.starts, r.healthy.Sub(begun))
 	if r.db == nil {
 		r.mu.Lock()
 		r.db = r.h.DB()
 		r.mu.Unlock()
 	}
+}
+
+// newLife must be called before each start.
+func (r *rig) newLife() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.life++
 }
 
 // kill kills PicoBot and looks at what it left: a sound record and no process.
@@ -252,13 +259,50 @@ func (r *rig) upTo(most time.Duration) time.Duration {
 	return time.Duration(r.rand.Int64N(int64(most) + 1))
 }
 
+// disconnect forgets the connections of a former life, but not what they showed.
+func (r *rig) disconnect() {
+	for chat, ws := range r.sockets {
+		ws.Drop()
+		r.seen[chat] = shown(r.seen[chat], ws)
+	}
+	r.sockets = map[string]*harness.Conn{}
+}
+
+// shown adds to the rows that were seen those that a connection has shown.
+func shown(seen []int64, ws *harness.Conn) []int64 {
+	for _, m := range harness.Of[protocol.Message](ws) {
+		seen = append(seen[:len(seen):len(seen)], m.Seq)
+	}
+	return seen
+}
+
+// delivered checks that a chat's client, which came back after each kill and asked for
+// what came after the last row it had, was shown every row once and in order.
+func (r *rig) delivered(chat string) {
+	r.Helper()
+	want := r.h.Record(`SELECT m.seq FROM messages m JOIN sessions s ON s.id = m.session_id WHERE s.chat_id = ? AND m.role <> 'system' ORDER BY m.seq`, chat)
+	ws := r.socket(chat)
+	var got []int64
+	r.until("the rows of "+chat+" are shown", func() bool {
+		got = shown(r.seen[chat], ws)
+		return len(got) >= len(want)
+	})
+	if fmt.Sprint(got) != "["+strings.Join(want, " ")+"]" {
+		r.Errorf("%s was shown the rows %v, the record has %v", chat, got, want)
+	}
+}
+
 // socket is a chat's connection in this life.
 func (r *rig) socket(chat string) *harness.Conn {
 	r.Helper()
 	ws, ok := r.sockets[chat]
 	if !ok {
 		ws = r.g.WS(r)
-		ws.Hello(protocol.Hello{ClientID: chat})
+		from := int64(0)
+		if seen := r.seen[chat]; len(seen) > 0 {
+			from = seen[len(seen)-1]
+		}
+		ws.Hello(protocol.Hello{ClientID: chat, FromSeq: &from})
 		r.sockets[chat] = ws
 	}
 	return ws
@@ -350,6 +394,13 @@ func (r *rig) check() {
 		got := r.status(m)
 		if got != m.want && (m.want != "" || got != "completed" && got != "cancelled") {
 			r.Errorf("%s: its turn is %q, want %q; %s", m.token, got, m.want, r.one(`SELECT t.error FROM turns t JOIN inbound_messages i ON i.id = t.inbound_id WHERE i.external_id = ?`, m.token))
+		}
+	}
+	chats := map[string]bool{}
+	for _, m := range r.messages {
+		if !chats[m.chat] {
+			chats[m.chat] = true
+			r.delivered(m.chat)
 		}
 	}
 	marks := map[string]int{}
