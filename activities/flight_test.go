@@ -3,6 +3,7 @@ package activities_test
 import (
 	"context"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/sdk/temporal"
@@ -131,9 +132,16 @@ func TestCallModel_ContextEndsWithTheWorker_IsAShutdown(t *testing.T) {
 	require.Equal(t, chat.TurnRunning, f.turn(b.TurnID).Status)
 }
 
+// stopsBefore ends the work as a shutdown if nothing else has ended it by then.
+func (f *fixture) stopsBefore(limit time.Duration) {
+	timer := time.AfterFunc(limit, f.acts.Shutdown)
+	f.Cleanup(func() { timer.Stop() })
+}
+
 func TestCallModel_CancelIsOnlyInTheRecord_StopsWithTheNextHeartbeat(t *testing.T) {
 	t.Parallel() // it waits for a heartbeat
 	f := newFixture(t)
+	f.stopsBefore(20 * time.Second)
 	b := f.begin("cli", "hello")
 	say, _, _ := slowly("never")
 	f.model.reply = func(ctx context.Context, req llm.Request, n int, d func(llm.Delta)) (llm.Response, error) {
@@ -149,6 +157,7 @@ func TestCallModel_CancelIsOnlyInTheRecord_StopsWithTheNextHeartbeat(t *testing.
 func TestRunTool_CancelIsOnlyInTheRecord_StopsWithTheNextHeartbeat(t *testing.T) {
 	t.Parallel() // it waits for a heartbeat
 	f := newFixture(t)
+	f.stopsBefore(20 * time.Second)
 	turn := f.step(act("a", "slow"))
 	go func() {
 		<-f.acted

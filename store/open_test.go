@@ -92,7 +92,7 @@ func TestWrite_LockReleasedBetweenTwoTries_Succeeds(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "sessions.db")
 	tries := 0
 	var lock *sql.Tx
-	s, err := store.Open(t.Context(), store.Options{Path: path, Now: time.Now, RetryDelays: []time.Duration{time.Millisecond, time.Hour},
+	s, err := store.Open(t.Context(), store.Options{Path: path, Now: time.Now, RetryDelays: []time.Duration{time.Millisecond, time.Millisecond},
 		Logger: slog.New(retries(func() {
 			tries++
 			_ = lock.Rollback()
@@ -113,7 +113,7 @@ func TestWrite_LockReleasedBetweenTwoTries_Succeeds(t *testing.T) {
 func TestWrite_RuleOfOurs_IsNotTriedAgain(t *testing.T) {
 	tries := 0
 	s, err := store.Open(t.Context(), store.Options{Path: filepath.Join(t.TempDir(), "sessions.db"), Now: time.Now,
-		RetryDelays: []time.Duration{time.Hour}, Logger: slog.New(retries(func() { tries++ }))})
+		RetryDelays: []time.Duration{time.Millisecond}, Logger: slog.New(retries(func() { tries++ }))})
 	require.NoError(t, err)
 	defer func() { require.NoError(t, s.Close()) }()
 	_, err = s.Cancel(t.Context(), "cli:c1:nope", "")
