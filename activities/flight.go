@@ -110,6 +110,7 @@ func fly[T any](ctx context.Context, a *Activities, k flightKey, fn func(context
 	stop, ended := activity.GetWorkerStopChannel(ctx), ctx.Done()
 	select {
 	case <-stop:
+		a.forgive(ctx, k.turn)
 		return zero, a.failure(ctx, tools.ErrShutdown) // too late to begin anything
 	default:
 	}
@@ -120,9 +121,7 @@ func fly[T any](ctx context.Context, a *Activities, k flightKey, fn func(context
 		select {
 		case <-fl.done:
 			if errors.Is(fl.err, tools.ErrShutdown) {
-				if err := a.Record.Forgive(context.WithoutCancel(ctx), k.turn); err != nil {
-					a.Logger.Warn("a clean stop could not be recorded", "turn", k.turn, "error", err)
-				}
+				a.forgive(ctx, k.turn)
 			}
 			if fl.err != nil {
 				return zero, a.failure(ctx, fl.err)
@@ -150,6 +149,13 @@ func fly[T any](ctx context.Context, a *Activities, k flightKey, fn func(context
 			}
 			fl.cancel(tools.ErrCancelled)
 		}
+	}
+}
+
+// forgive records that the worker stopped of its own will, which counts as no claim.
+func (a *Activities) forgive(ctx context.Context, turnID string) {
+	if err := a.Record.Forgive(context.WithoutCancel(ctx), turnID); err != nil {
+		a.Logger.Warn("a clean stop could not be recorded", "turn", turnID, "error", err)
 	}
 }
 
