@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -89,7 +90,12 @@ func loopback(host string) bool {
 type conversation struct {
 	frame func(protocol.ServerFrame)
 	say   func(string)
-	hold  func(ctx context.Context, c *client.Client) error
+	// earlier shows rows from before; nil where they are of no interest.
+	earlier func([]protocol.Message)
+	// cancel is what a SIGINT stops.
+	cancel func(c *client.Client) bool
+	// hold talks until it is over. inside tells whether the gateway runs in this process.
+	hold  func(ctx context.Context, c *client.Client, inside func() bool) error
 	close func() error
 }
 
@@ -116,19 +122,23 @@ func runAgent(ctx context.Context, sys System, g *globals, f agentFlags, oneMess
 	}
 	httpClient := &http.Client{Transport: &http.Transport{}} // no proxy stands between a person and their own gateway
 	defer httpClient.CloseIdleConnections()
+	var inside atomic.Bool
 	finder := connect.New(connect.Options{
-		Home:     o.Home,
-		URL:      f.gateway,
-		Addr:     o.Config.Gateway.Addr,
-		Token:    func() (string, error) { return token(f, o) },
-		Start:    startGateway(sys, g, o),
-		Started:  func(url string) { talk.say(texts.Say(text.GatewayStartedInside{URL: url})) },
+		Home:  o.Home,
+		URL:   f.gateway,
+		Addr:  o.Config.Gateway.Addr,
+		Token: func() (string, error) { return token(f, o) },
+		Start: startGateway(sys, g, o),
+		Started: func(url string) {
+			inside.Store(true)
+			talk.say(texts.Say(text.GatewayStartedInside{URL: url}))
+		},
 		Say:      talk.say,
 		Patience: time.Minute,
 		Poll:     50 * time.Millisecond,
 		HTTP:     httpClient,
 	})
-	c := client.New(client.Options{
+	options := client.Options{
 		Locate:  finder.Locate,
 		Hello:   hello,
 		NewID:   id.NewMaker(sys.Now).New,
@@ -138,9 +148,13 @@ func runAgent(ctx context.Context, sys System, g *globals, f agentFlags, oneMess
 		},
 		HTTP:   httpClient,
 		Timing: client.DefaultTiming(),
-	})
+	}
+	if talk.earlier != nil {
+		options.Earlier, options.OnEarlier = earlierRows, talk.earlier
+	}
+	c := client.New(options)
 
-	ctx, stop := sys.interruptible(ctx, c.Cancel, talk.say)
+	ctx, stop := sys.interruptible(ctx, func() bool { return talk.cancel(c) }, talk.say)
 	defer stop()
 	runCtx, hangUp := context.WithCancel(ctx)
 	ran := make(chan struct{})
@@ -148,11 +162,14 @@ func runAgent(ctx context.Context, sys System, g *globals, f agentFlags, oneMess
 		defer close(ran)
 		_ = c.Run(runCtx) // whoever waits for an answer is told
 	}()
-	err = talk.hold(ctx, c)
+	err = talk.hold(ctx, c, inside.Load)
 	hangUp()
 	<-ran
 	return errors.Join(err, finder.Close())
 }
+
+// earlierRows is how many rows are asked for to find the last texts among them.
+const earlierRows = 60
 
 // newConversation chooses the way to talk.
 func newConversation(sys System, o app.Options, f agentFlags, oneMessage bool) (conversation, error) {
@@ -161,12 +178,14 @@ func newConversation(sys System, o app.Options, f agentFlags, oneMessage bool) (
 	}
 	aside := terminal.NewAside(sys.Stderr)
 	out := terminal.Output{Stdout: sys.Stdout, Stderr: sys.Stderr, JSON: f.json}
-	talk := conversation{frame: aside.Frame, say: aside.Say, close: func() error { return nil }}
+	talk := conversation{frame: aside.Frame, say: aside.Say, cancel: (*client.Client).Cancel, close: func() error { return nil }}
 	if oneMessage {
-		talk.hold = func(ctx context.Context, c *client.Client) error { return terminal.One(ctx, c, f.message, out) }
+		talk.hold = func(ctx context.Context, c *client.Client, _ func() bool) error {
+			return terminal.One(ctx, c, f.message, out)
+		}
 		return talk, nil
 	}
-	talk.hold = func(ctx context.Context, c *client.Client) error {
+	talk.hold = func(ctx context.Context, c *client.Client, _ func() bool) error {
 		return terminal.Lines(ctx, c, sys.Stdin, o.Config.Gateway.MaxMessageBytes, out)
 	}
 	return talk, nil
@@ -181,10 +200,15 @@ func newInteractive(o app.Options) (conversation, error) {
 	return conversation{
 		frame: screen.Frame,
 		say:   screen.Say,
-		hold: func(ctx context.Context, c *client.Client) error {
-			// A prompt that waits for a key is ended by closing the terminal.
-			defer context.AfterFunc(ctx, func() { _ = editor.Close() })()
-			return terminal.Interactive(ctx, c, editor, screen)
+		earlier: func(rows []protocol.Message) {
+			width, height := editor.Size()
+			screen.Earlier(rows, width, height)
+		},
+		cancel: (*client.Client).CancelRunning,
+		hold: func(ctx context.Context, c *client.Client, inside func() bool) error {
+			// The terminal is given back before a gateway in this process stops, which may
+			// take its time: Ctrl-C is a signal again then.
+			return errors.Join(terminal.Interactive(ctx, c, editor, screen, inside), editor.Close())
 		},
 		close: editor.Close,
 	}, nil

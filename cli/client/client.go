@@ -29,6 +29,10 @@ type Options struct {
 	// OnFrame is told of each frame that says something new, in order, from one
 	// goroutine at a time. It may be nil.
 	OnFrame func(protocol.ServerFrame)
+	// Earlier is how many of the rows that a session had when it was opened are asked
+	// for; OnEarlier is told of them, oldest first and once, before anything newer.
+	Earlier   int
+	OnEarlier func([]protocol.Message)
 	// OnLost is told, once each time, that the connection is lost and another one is
 	// tried. It may be nil.
 	OnLost func(err error)
@@ -44,7 +48,7 @@ type Timing struct {
 	GiveUp    time.Duration // without any connection
 	PingEvery time.Duration
 	PingWait  time.Duration // for the answer to a ping
-	RowsWait  time.Duration // for rows of a turn that has ended and that were not seen
+	RowsWait  time.Duration // for rows of a turn that has ended and that were not seen, and for earlier ones
 }
 
 // DefaultTiming is right for people.
@@ -74,12 +78,17 @@ func New(o Options) *Client {
 	if o.OnFrame == nil {
 		o.OnFrame = func(protocol.ServerFrame) {}
 	}
+	if o.OnEarlier == nil {
+		o.OnEarlier = func([]protocol.Message) {}
+	}
 	if o.OnLost == nil {
 		o.OnLost = func(error) {}
 	}
+	s := newState(o.Hello)
+	s.wantEarlier = int64(o.Earlier)
 	return &Client{
 		o:     o,
-		state: newState(o.Hello),
+		state: s,
 		wake:  make(chan struct{}, 1),
 		ended: make(chan struct{}),
 	}
@@ -109,8 +118,18 @@ var errClosed = errors.New("the conversation was closed")
 // Do sends a message and waits until it is answered. It fails with *RefusedError
 // when the gateway does not take it, and with Run's error when that ends.
 func (c *Client) Do(ctx context.Context, text string) (Outcome, error) {
+	return c.Send(text)(ctx)
+}
+
+// Send sends a message, after those that were sent before it, and returns how to wait
+// for its answer as Do does.
+func (c *Client) Send(text string) (wait func(context.Context) (Outcome, error)) {
 	x := c.state.add(c.o.NewID(), text)
 	c.poke()
+	return func(ctx context.Context) (Outcome, error) { return c.wait(ctx, x) }
+}
+
+func (c *Client) wait(ctx context.Context, x *exchange) (Outcome, error) {
 	select {
 	case r := <-x.done:
 		return r.outcome, r.err
@@ -133,6 +152,24 @@ func (c *Client) Cancel() bool {
 	c.poke()
 	return ok
 }
+
+// CancelRunning asks to stop the turn that runs in the session, whoever began it; when
+// none is known to run, that of the oldest message. It is false when there is none,
+// when it has been asked for already, and when Run has ended.
+func (c *Client) CancelRunning() bool {
+	select {
+	case <-c.ended:
+		return false
+	default:
+	}
+	ok := c.state.cancelRunning()
+	c.poke()
+	return ok
+}
+
+// Outstanding counts the messages that the gateway has not taken yet, and the turns
+// whose ends have not come.
+func (c *Client) Outstanding() (unsent, open int) { return c.state.outstanding() }
 
 // Session returns the attached session's id, "" before the first welcome.
 func (c *Client) Session() string { return c.state.session() }

@@ -35,6 +35,7 @@ type fakeGateway struct {
 	// answer replaces what is sent after accepted.
 	answer func(send func(protocol.ServerFrame), turn string, m protocol.UserMessage)
 	token  string
+	hide   chat.Role // rows of this role are not sent again
 }
 
 const fakeSession = "cli:chat:1"
@@ -117,7 +118,9 @@ func (f *fakeGateway) replay(send func(protocol.ServerFrame), from *int64) {
 	rows := append([]protocol.Message(nil), f.rows[*from:]...)
 	f.mu.Unlock()
 	for _, r := range rows {
-		send(r)
+		if r.Role != f.hide {
+			send(r)
+		}
 	}
 }
 

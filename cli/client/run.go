@@ -128,6 +128,7 @@ func (c *Client) read(ctx context.Context, conn *websocket.Conn, greeted chan<- 
 			continue // from a newer gateway: what this client does not know it can do without
 		}
 		fresh, tell, err := c.state.receive(f)
+		c.tellEarlier()
 		if fresh {
 			c.o.OnFrame(f)
 		}
@@ -164,7 +165,7 @@ func (c *Client) write(ctx context.Context, conn *websocket.Conn, hello protocol
 	}
 	ping := time.NewTicker(c.o.Timing.PingEvery)
 	defer ping.Stop()
-	var rows <-chan time.Time
+	var rows, earlier <-chan time.Time
 	for {
 		for _, f := range c.state.pending() {
 			if err := send(ctx, conn, f); err != nil {
@@ -174,11 +175,18 @@ func (c *Client) write(ctx context.Context, conn *websocket.Conn, hello protocol
 		if rows == nil && c.state.awaitsRows() {
 			rows = time.After(c.o.Timing.RowsWait)
 		}
+		if earlier == nil && c.state.awaitsEarlier() {
+			earlier = time.After(c.o.Timing.RowsWait)
+		}
 		select {
 		case <-c.wake:
 		case <-rows:
 			c.state.overdue()
 			rows = nil
+		case <-earlier:
+			c.state.earlierOverdue()
+			c.tellEarlier()
+			earlier = nil
 		case <-ping.C:
 			if err := c.ping(ctx, conn); err != nil {
 				return err

@@ -27,6 +27,11 @@ type state struct {
 	exchanges []*exchange     // unanswered messages, oldest first
 	finished  []func()        // tell those who wait for what has ended
 	notices   map[string]bool // ids of notices that were shown
+
+	running     map[string]*runningTurn // turns of the session that have started
+	wantEarlier int64
+	earlier     *earlier           // of the session, until they are complete
+	complete    []protocol.Message // earlier rows that are to be told
 }
 
 // exchange is a message and what has become of it so far.
@@ -53,7 +58,7 @@ type result struct {
 }
 
 func newState(hello protocol.Hello) *state {
-	return &state{hello: hello, wanted: hello.SessionID != "", notices: map[string]bool{}}
+	return &state{hello: hello, wanted: hello.SessionID != "", notices: map[string]bool{}, running: map[string]*runningTurn{}}
 }
 
 func (s *state) session() string {
@@ -139,7 +144,7 @@ func (s *state) pending() []protocol.ClientFrame {
 	}
 	s.giveUp()
 	s.taken()()
-	var out []protocol.ClientFrame
+	out := append(s.askEarlier(), s.cancels()...)
 	for _, x := range s.exchanges {
 		if x.sentOn != s.conn {
 			if x.sentOn == 0 {
@@ -229,8 +234,10 @@ func (s *state) onWelcome(w protocol.Welcome) error {
 			w.Protocol, protocol.Version)}
 	}
 	s.welcomed = true
+	clear(s.running) // the gateway tells of them again
 	if w.SessionID != s.sessionID {
 		s.sessionID, s.lastSeq = w.SessionID, w.LastSeq
+		s.opened(w)
 	}
 	return nil
 }
@@ -246,6 +253,7 @@ func (s *state) onRow(m protocol.Message) bool {
 			s.finish(x, result{outcome: x.outcome()})
 		}
 	}
+	s.collect(m)
 	if m.SessionID != s.sessionID || m.Seq <= s.lastSeq {
 		return false
 	}
@@ -257,6 +265,7 @@ func (s *state) onRow(m protocol.Message) bool {
 func endsTurn(m *protocol.Message) bool { return m != nil && len(m.ToolCalls) == 0 }
 
 func (s *state) onTurn(t protocol.Turn) {
+	s.follow(t)
 	if !chat.TurnStatus(t.Status).Final() {
 		return
 	}

@@ -24,8 +24,6 @@ func TestConversationOnATerminal(t *testing.T) {
 	term.Type("\x03") // Ctrl-C
 	term.Shows("cancelled", 1)
 
-	term.Type("\x03")
-	term.Shows("press Ctrl-D to leave", 1)
 	term.Type("again\r")
 	term.Shows("echo: again", 1)
 	term.Type("\x04") // Ctrl-D
@@ -68,4 +66,79 @@ func TestTerminalIsGivenBackWhenTheConversationIsEndedByASignal(t *testing.T) {
 	if !g.Running() {
 		t.Error("the gateway went with the terminal")
 	}
+}
+
+// running waits until n turns have begun and the last of them goes on.
+func running(h *harness.Harness, n int) {
+	h.Eventually("the turn runs", func() bool {
+		status := h.Record(`SELECT status FROM turns ORDER BY id`)
+		return len(status) == n && status[n-1] == "running"
+	})
+}
+
+func TestTypingGoesOnWhileATurnRuns(t *testing.T) {
+	h := harness.New(t)
+	g := h.StartGateway()
+	term := h.StartTerminal("agent")
+	term.Shows("Ctrl-D leaves", 1)
+	term.Type("slow 60\r")
+	running(h, 1)
+	term.Type("/help\r") // is answered at once
+	term.Shows("/stop", 1)
+	term.Type("next\r") // waits for its turn
+	h.Eventually("the message is taken", func() bool { return len(h.Record(`SELECT 1 FROM turns`)) == 2 })
+	term.Type("/stop\r")
+	term.Shows("the turn was cancelled", 1)
+	term.Shows("echo: next", 1)
+
+	term.Type("slow 60\r")
+	running(h, 3)
+	term.Type("half\x00 a ")
+	term.Type("\x03") // stops the turn and leaves the line
+	term.Shows("the turn was cancelled", 2)
+	term.Type("line\r")
+	term.Shows("echo: half a line", 1)
+	same(t, "messages", h.Record(`SELECT content FROM inbound_messages WHERE content LIKE '%line'`), "half a line")
+
+	term.Type("slow 60\r")
+	running(h, 5)
+	term.Type("\x04") // leaves at once; the turn goes on
+	if r := term.Wait(); r.Code != 0 {
+		t.Errorf("exit code %d", r.Code)
+	}
+	term.Shows("goes on in the gateway", 1)
+	if !g.Running() {
+		t.Error("the gateway went with the terminal")
+	}
+
+	// Who comes back sees where they were, and can stop what they began.
+	term = h.StartTerminal("agent")
+	term.Shows("> slow 60", 1)
+	for _, seen := range []string{"earlier", "echo: half a line"} {
+		if n := strings.Count(term.Screen.String(), seen); n != 1 {
+			t.Errorf("%q is shown %d times", seen, n)
+		}
+	}
+	term.Type("\x03")
+	h.Eventually("the turn is cancelled", func() bool {
+		return len(h.Record(`SELECT 1 FROM turns WHERE status = 'cancelled'`)) == 3
+	})
+	term.Type("\x03") // the second leaves
+	if r := term.Wait(); r.Code != 0 {
+		t.Errorf("exit code %d", r.Code)
+	}
+	sound(t, h)
+}
+
+func TestWhoLeavesWithTheirGatewayIsToldWhenTheTurnGoesOn(t *testing.T) {
+	h := harness.New(t)
+	term := h.StartTerminal("agent")
+	term.Shows("Ctrl-D leaves", 1)
+	term.Type("slow 60\r")
+	running(h, 1)
+	term.Type("\x04")
+	if r := term.Wait(); r.Code != 0 {
+		t.Errorf("exit code %d", r.Code)
+	}
+	term.Shows("when PicoBot is started again", 1)
 }

@@ -6,50 +6,108 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"time"
 
 	"picobot/cli/client"
 )
 
-// Editor reads lines from a person and writes above what they are typing.
+// Editor reads lines from a person and writes whole lines above what they are typing.
 type Editor interface {
 	io.Writer
-	// ReadLine returns io.EOF for Ctrl-D and ErrInterrupt for Ctrl-C.
+	// ReadLine returns io.EOF for Ctrl-D on an empty line.
 	ReadLine() (string, error)
+	// Interrupts tells of Ctrl-C, which leaves what is typed as it is.
+	Interrupts() <-chan struct{}
 }
 
-// ErrInterrupt is what an Editor returns for Ctrl-C.
-var ErrInterrupt = errors.New("interrupted")
+// Talk sends messages without waiting for those before them (client.Client).
+type Talk interface {
+	Send(text string) (wait func(context.Context) (client.Outcome, error))
+	// CancelRunning stops the running turn; false when there is none, or when it has
+	// been asked to stop already.
+	CancelRunning() bool
+	// Outstanding counts messages that the gateway has not taken, and open turns.
+	Outstanding() (unsent, open int)
+}
 
-// Interactive reads messages until Ctrl-D and waits for the answer to each; screen
-// shows what comes. Ctrl-C during a turn is a signal, which is for the caller to
-// turn into a Cancel.
-func Interactive(ctx context.Context, c Conversation, in Editor, screen *Screen) error {
-	for ctx.Err() == nil {
-		text, err := in.ReadLine()
-		switch {
-		case errors.Is(err, ErrInterrupt):
-			screen.Say("press Ctrl-D to leave")
-			continue
-		case errors.Is(err, io.EOF):
+// Interactive reads messages until the person leaves and sends each at once; screen
+// shows what comes. inside tells whether the gateway ends with this process.
+func Interactive(ctx context.Context, c Talk, in Editor, screen *Screen, inside func() bool) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel() // after the farewell: messages are forgotten when nobody waits for them
+	err := converse(ctx, c, in, screen)
+	if err == nil {
+		farewell(ctx, c, screen, inside())
+	}
+	return err
+}
+
+// converse returns nil when the person leaves.
+func converse(ctx context.Context, c Talk, in Editor, screen *Screen) error {
+	lines, ended, stop := make(chan inputLine), make(chan ending), stopping{c: c}
+	// Reading cannot be interrupted: its goroutine ends when the editor is closed.
+	go typed(ctx, in, lines)
+	for {
+		select {
+		case <-ctx.Done():
 			return nil
-		case err != nil:
-			return fmt.Errorf("read from the terminal: %w", err)
-		}
-		text = strings.TrimSpace(text)
-		if text == "" {
-			continue
-		}
-		screen.Asked(text)
-		o, err := c.Do(ctx, text)
-		var refused *client.RefusedError
-		switch {
-		case err == nil:
-			screen.Answered(o)
-		case errors.As(err, &refused):
-			screen.Say(err.Error())
-		default:
-			return interrupted(err)
+		case <-in.Interrupts():
+			say, leave := stop.pressed(time.Now())
+			if leave {
+				return nil
+			}
+			screen.Say(say)
+		case l := <-lines:
+			switch text := strings.TrimSpace(clean(l.text)); {
+			case errors.Is(l.err, io.EOF):
+				return nil
+			case l.err != nil:
+				return fmt.Errorf("read from the terminal: %w", l.err)
+			case text != "":
+				stop.reset()
+				screen.Asked(text)
+				go await(ctx, c.Send(text), ended)
+			}
+		case e := <-ended:
+			var refused *client.RefusedError
+			switch {
+			case ctx.Err() != nil:
+				return nil // told to end: the farewell says the rest
+			case e.err == nil:
+				screen.Answered(e.outcome)
+			case errors.As(e.err, &refused):
+				screen.Say(clean(e.err.Error()))
+			default:
+				return interrupted(e.err)
+			}
 		}
 	}
-	return nil
+}
+
+func typed(ctx context.Context, in Editor, lines chan<- inputLine) {
+	for {
+		text, err := in.ReadLine()
+		select {
+		case lines <- inputLine{text: text, err: err}:
+		case <-ctx.Done():
+			return
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+// ending is how a message ended.
+type ending struct {
+	outcome client.Outcome
+	err     error
+}
+
+func await(ctx context.Context, wait func(context.Context) (client.Outcome, error), ended chan<- ending) {
+	o, err := wait(ctx)
+	select {
+	case ended <- ending{o, err}:
+	case <-ctx.Done():
+	}
 }

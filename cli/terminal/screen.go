@@ -3,6 +3,7 @@ package terminal
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"sync"
 
@@ -13,12 +14,12 @@ import (
 
 // Screen shows a conversation as it happens: answers while they are written, tools
 // while they run. What is shown of an answer early is a promise that its row keeps
-// or corrects.
+// or corrects. It writes whole lines only: there is a prompt below them.
 type Screen struct {
 	mu      sync.Mutex
 	w       io.Writer
-	midline bool // the cursor is not at the start of a line
-	asked   string
+	partial strings.Builder // of the line that is being streamed
+	asked   []string        // what the person typed here and no row has confirmed
 
 	// What has been streamed and not yet been confirmed by a row.
 	turn     string
@@ -26,7 +27,7 @@ type Screen struct {
 	attempt  int
 	streamed strings.Builder
 
-	reported bool // the failure of the present turn has been shown
+	reported string // the turn whose failure was shown last
 	welcomed string
 }
 
@@ -37,24 +38,36 @@ func NewScreen(w io.Writer) *Screen { return &Screen{w: w} }
 func (s *Screen) Asked(text string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.asked, s.reported, s.midline = text, false, false
+	s.asked = append(s.asked, text)
 }
 
 // Answered ends the answer to a message.
 func (s *Screen) Answered(o client.Outcome) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if o.Command == nil && failure(o) != nil && !s.reported {
-		s.say(failure(o).Error())
+	if o.Command != nil {
+		return
 	}
+	if s.turn == o.TurnID {
+		s.freshLine()
+	}
+	if failure(o) != nil && (o.TurnID == "" || s.reported != o.TurnID) {
+		s.aside(failure(o).Error())
+	}
+}
+
+// Flush shows what has been streamed of a line that is not complete.
+func (s *Screen) Flush() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	s.freshLine()
 }
 
-// Say shows one line.
+// Say shows one line; an answer that is being written goes on after it.
 func (s *Screen) Say(text string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.say(text)
+	s.aside(text)
 }
 
 // Frame takes a frame. It is a client.Options.OnFrame.
@@ -70,13 +83,18 @@ func (s *Screen) Frame(f protocol.ServerFrame) {
 		s.tool(f)
 	case protocol.Message:
 		s.row(f)
+	case protocol.Turn:
+		if f.TurnID == s.turn && chat.TurnStatus(f.Status).Final() {
+			s.freshLine()
+		}
 	case protocol.Command:
-		s.say(strings.TrimRight(clean(f.Text), "\n"))
+		s.unask(func(text string) bool { return strings.HasPrefix(text, "/"+f.Name) })
+		s.aside(strings.TrimRight(clean(f.Text), "\n"))
 	case protocol.Notice:
-		s.say(NoticeText(f))
+		s.aside(NoticeText(f))
 	case protocol.Error:
 		if f.ID == "" {
-			s.say(fmt.Sprintf("the gateway says: %s (%s)", clean(f.Message), f.Code))
+			s.aside(fmt.Sprintf("the gateway says: %s (%s)", clean(f.Message), f.Code))
 		}
 	}
 }
@@ -127,10 +145,9 @@ func (s *Screen) tool(t protocol.Tool) {
 // row confirms what was streamed, or shows what was not.
 func (s *Screen) row(m protocol.Message) {
 	switch {
-	case m.Role == chat.RoleUser && m.Content == s.asked:
-		s.asked = ""
+	case m.Role == chat.RoleUser && s.unask(func(text string) bool { return m.Content == text }):
 	case m.Role == chat.RoleUser: // said by somebody else, or elsewhere
-		s.say("> " + clean(m.Content))
+		s.aside("> " + clean(m.Content))
 	case m.Role == chat.RoleAssistant:
 		s.answer(m)
 	}
@@ -141,7 +158,9 @@ func (s *Screen) answer(m protocol.Message) {
 	if s.turn != m.TurnID {
 		shown = ""
 	}
-	s.reported = s.reported || m.Marker == chat.MarkerError
+	if m.Marker == chat.MarkerError {
+		s.reported = m.TurnID
+	}
 	switch rest, ok := strings.CutPrefix(m.Content, shown); {
 	case m.Content == "":
 	case ok && shown != "": // some of it may have been left out on the way
@@ -154,6 +173,16 @@ func (s *Screen) answer(m protocol.Message) {
 	s.forget()
 }
 
+// unask forgets the first thing typed that is meant, if there is one.
+func (s *Screen) unask(is func(string) bool) bool {
+	i := slices.IndexFunc(s.asked, is)
+	if i < 0 {
+		return false
+	}
+	s.asked = slices.Delete(s.asked, i, i+1)
+	return true
+}
+
 func (s *Screen) forget() {
 	s.turn, s.step, s.attempt = "", 0, 0
 	s.streamed.Reset()
@@ -164,19 +193,30 @@ func (s *Screen) say(text string) {
 	s.write(text + "\n")
 }
 
+// aside shows lines above one that is being streamed.
+func (s *Screen) aside(text string) { s.put(line(text)) }
+
+// freshLine ends the line that is being streamed.
 func (s *Screen) freshLine() {
-	if s.midline {
+	if s.partial.Len() > 0 {
 		s.write("\n")
 	}
 }
 
+// write shows the lines that text completes and keeps the rest of it.
 func (s *Screen) write(text string) {
-	if text == "" {
-		return
+	end := strings.LastIndexByte(text, '\n') + 1
+	if end > 0 {
+		whole := s.partial.String() + text[:end]
+		s.partial.Reset()
+		s.put(whole)
 	}
+	s.partial.WriteString(text[end:])
+}
+
+func (s *Screen) put(lines string) {
 	// A terminal that is gone shows nothing; the conversation ends with its input.
-	_, _ = io.WriteString(s.w, text)
-	s.midline = !strings.HasSuffix(text, "\n")
+	_, _ = io.WriteString(s.w, lines)
 }
 
 // oneLine shortens a summary to what fits beside a tool's name.

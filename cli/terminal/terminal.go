@@ -57,11 +57,16 @@ func interrupted(err error) error {
 // must not move the cursor, change colours or set the title.
 func clean(s string) string {
 	return strings.Map(func(r rune) rune {
-		if r == '\n' || r == '\t' || r >= ' ' && r != 0x7f && (r < 0x80 || r > 0x9f) {
-			return r
+		if unwanted(r) {
+			return -1
 		}
-		return -1
+		return r
 	}, s)
+}
+
+// unwanted reports whether a character is a control other than tab and newline.
+func unwanted(r rune) bool {
+	return r < ' ' && r != '\n' && r != '\t' || r >= 0x7f && r <= 0x9f
 }
 
 // line returns s ending in exactly one newline more than it has, unless it ends in one.

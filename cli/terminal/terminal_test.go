@@ -267,11 +267,12 @@ func TestScreenShowsAnAnswerOnceHoweverItCame(t *testing.T) {
 func TestScreenSaysWhyATurnFailedOnce(t *testing.T) {
 	var w bytes.Buffer
 	s := NewScreen(&w)
-	failed := client.Outcome{Status: "failed", Problem: &protocol.Problem{Message: "no credit"}}
+	failed := client.Outcome{TurnID: "t", Status: "failed", Problem: &protocol.Problem{Message: "no credit"}}
 	s.Asked("a")
 	s.Frame(protocol.Message{TurnID: "t", Role: chat.RoleAssistant, Marker: chat.MarkerError, Content: "The account has no credit."})
 	s.Answered(failed)
 	s.Asked("b")
+	failed.TurnID = "u"
 	s.Answered(failed)
 	s.Asked("c")
 	s.Answered(client.Outcome{Status: "cancelled"})
@@ -289,56 +290,6 @@ func TestScreenGreetsOncePerSession(t *testing.T) {
 	s.Frame(protocol.Welcome{SessionID: "cli:a:2", Model: "gpt"})
 	if got := w.String(); strings.Count(got, "Plans") != 1 || strings.Count(got, "cli:a:2") != 1 {
 		t.Errorf("got %q", got)
-	}
-}
-
-// keyboard types what a test says.
-type keyboard struct {
-	bytes.Buffer
-	lines []string
-}
-
-func (k *keyboard) ReadLine() (string, error) {
-	if len(k.lines) == 0 {
-		return "", io.EOF
-	}
-	text := k.lines[0]
-	k.lines = k.lines[1:]
-	switch text {
-	case "^C":
-		return "", ErrInterrupt
-	case "broken":
-		return "", errors.New("terminal is gone")
-	}
-	return text, nil
-}
-
-func TestInteractiveGoesOnUntilCtrlD(t *testing.T) {
-	k := &keyboard{lines: []string{" one ", "", "^C", "fail", "refuse", "two"}}
-	s := &script{}
-	if err := Interactive(t.Context(), s, k, NewScreen(k)); err != nil {
-		t.Fatal(err)
-	}
-	if got := strings.Join(s.asked, "|"); got != "one|fail|refuse|two" {
-		t.Errorf("sent %q", got)
-	}
-	for _, want := range []string{"press Ctrl-D to leave", "it went wrong", "read_only"} {
-		if !strings.Contains(k.String(), want) {
-			t.Errorf("%q is missing in %q", want, k.String())
-		}
-	}
-}
-
-func TestInteractiveEndsWithTheConversationOrTheTerminal(t *testing.T) {
-	for _, last := range []string{"cut", "broken"} {
-		k := &keyboard{lines: []string{"one", last, "never"}}
-		s := &script{}
-		if err := Interactive(t.Context(), s, k, NewScreen(k)); err == nil {
-			t.Errorf("%s: no error", last)
-		}
-		if s.asked[len(s.asked)-1] == "never" {
-			t.Errorf("%s: went on", last)
-		}
 	}
 }
 
