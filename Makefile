@@ -22,14 +22,15 @@ test: ## all tests; -race wherever the embedded server is not part of it
 
 lint: bin/golangci-lint bin/workflowcheck ## formatting, vet, the layers, determinism of workflows
 	go vet ./...
-	bin/golangci-lint run ./...
+	go vet -tags crash ./cli/e2e/crash
+	bin/golangci-lint run --build-tags crash ./...
 	bin/workflowcheck ./workflows/...
 
 bench: ## benchmarks
 	go test -run '^$$' -bench . -benchmem ./...
 
 crash: ## kill -9 more than a hundred times, lost and rolled back engine files, a machine that sleeps
-	go test -count=1 -v -timeout 40m ./cli/e2e/crash -args -kills $(KILLS)
+	go test -tags crash -count=1 -v -timeout 40m ./cli/e2e/crash -args -kills $(KILLS)
 
 fuzz: ## every fuzz target for a short while
 	./scripts/fuzz.sh 20s

@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"picobot/internal/testkit/fakeopenai"
 	"picobot/internal/testkit/harness"
 )
 
@@ -73,32 +72,4 @@ func TestExternalTemporalThatGoesAway(t *testing.T) {
 			t.Errorf("%s tools did not complete although their process lived", got)
 		}
 	}
-}
-
-// PicoBot dies and Temporal lives: nothing proves that the worker is dead, so its work
-// is given up when its heartbeats are missed.
-func TestKilledBesideAnExternalTemporal(t *testing.T) {
-	t.Parallel()
-	if !long() {
-		t.Skip("waits for heartbeats to time out; the long version does it")
-	}
-	r, _ := newExternal(t)
-	r.start()
-	for i := range 3 {
-		token := fmt.Sprintf("y%d", i)
-		tool := r.send("tool", token+"t", "completed", plan{ask(act(token+"t", 1, 0, "; sleep 60")), say("answer")})
-		model := r.send("model", token+"m", "completed", plan{first(fakeopenai.Hang{}, ask(act(token+"m", 1, 0, ""))), say("answer")})
-		r.send("tool", token+"tb", "completed", plan{ask(act(token+"tb", 1, 0, "")), say("answer")})
-		untilActed(r, tool)
-		untilAsked(1)(r, model)
-		accepted := r.send("third", token+"a", "completed", plan{say("answer")})
-		r.kill()
-		r.start()
-		for _, m := range []*message{tool, model, accepted} {
-			r.recovered(m)
-		}
-		r.quick("third", token+"after")
-		r.settle()
-	}
-	r.report()
 }
