@@ -68,23 +68,6 @@ func (s *Store) Changes(ctx context.Context, sessionID string, c Cursor) (Change
 	return out, err
 }
 
-// Cursor returns where a reader of the session starts that wants the rows after
-// fromSeq and turns from their present state on.
-func (s *Store) Cursor(ctx context.Context, sessionID string, fromSeq int64) (Cursor, error) {
-	c := Cursor{Seq: fromSeq}
-	err := s.view(ctx, func(q querier) error {
-		if err := q.row(`SELECT coalesce(max(rev), 0) FROM turns WHERE session_id = ? AND status NOT IN ('queued', 'running')`, sessionID).Scan(&c.Rev); err != nil {
-			return err
-		}
-		err := q.row(`SELECT id, steps - 1 FROM turns WHERE session_id = ? AND status = 'running'`, sessionID).Scan(&c.Turn, &c.Step)
-		if errors.Is(err, sql.ErrNoRows) {
-			return nil
-		}
-		return err
-	})
-	return c, err
-}
-
 // TurnFilter selects turns for a list.
 type TurnFilter struct {
 	SessionID string

@@ -388,8 +388,7 @@ func TestCancel_WaitingTurn_EndsAtOnceAndTheRunningOneGoesOn(t *testing.T) {
 func TestChanges_TellEverythingOnceInOrder(t *testing.T) {
 	s := open(t)
 	turn := accept(t, s, message("m1", "hello"))
-	c, err := s.Cursor(t.Context(), turn.SessionID, 0)
-	require.NoError(t, err)
+	var c store.Cursor
 	next := func() store.Changes {
 		ch, err := s.Changes(t.Context(), turn.SessionID, c)
 		require.NoError(t, err)
@@ -403,7 +402,7 @@ func TestChanges_TellEverythingOnceInOrder(t *testing.T) {
 	require.Equal(t, chat.TurnRunning, ch.Turns[0].Status)
 	require.Equal(t, []string{"user"}, roles(ch.Rows), "system rows are not for clients")
 	answer(t, s, turn.ID, 1, call("a"))
-	_, _, err = s.ClaimTool(t.Context(), toolRun(turn.ID, 1, 0, "a"))
+	_, _, err := s.ClaimTool(t.Context(), toolRun(turn.ID, 1, 0, "a"))
 	require.NoError(t, err)
 	ch = next()
 	require.Equal(t, chat.ToolClaimed, ch.Tools[0].Status)
