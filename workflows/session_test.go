@@ -367,6 +367,8 @@ func TestSession_NudgedWhileADeliveryHangs_AnswersAtOnce(t *testing.T) {
 			s.mu.Unlock()
 			env.SignalWorkflow(flow.SignalNudge, nil)
 		}
+		s.mu.Lock()
+		defer s.mu.Unlock()
 		if len(s.calls) < 2 {
 			return errors.New("busy")
 		}
