@@ -148,7 +148,7 @@ func TestRestart_TurnInFlight_GoesOnFromTheRecord(t *testing.T) {
 
 func TestTemporalFilesDeletedMidTurn_TurnGoesOn(t *testing.T) {
 	s := newStack(t)
-	turn := s.say("a", "tools run echo one; slow 1")
+	turn := s.say("a", "slow 2")
 	waiting := s.say("a", "hello")
 	s.eventually(20*time.Second, "it is under way", func() bool { return s.turn(turn.ID).Status == chat.TurnRunning })
 	s.stop()
