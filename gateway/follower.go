@@ -284,7 +284,7 @@ func (f *follower) deltas(st *followed, upto int) {
 
 func rowFrame(r store.Row) protocol.Message {
 	return protocol.Message{
-		SessionID: r.SessionID, Seq: r.Seq, TurnID: r.TurnID, Role: r.Role, Content: r.Content, ReasoningContent: r.ReasoningContent,
+		SessionID: r.SessionID, Seq: r.Seq, TurnID: r.TurnID, Role: r.Role, Content: r.Content, ReasoningContent: chat.ReasoningText(r.ReasoningContent),
 		ToolCalls: r.ToolCalls, ToolCallID: r.ToolCallID, ToolName: r.ToolName, Media: r.Media, Marker: r.Marker, CreatedAt: r.CreatedAt,
 	}
 }

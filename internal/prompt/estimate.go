@@ -23,7 +23,7 @@ const perMessage = 16 // quarter tokens of a message's own frame
 
 // weight is a message's size in quarters of a token.
 func weight(m chat.Message) int {
-	n := perMessage + quarters(m.Content) + quarters(m.ReasoningContent)
+	n := perMessage + quarters(m.Content) + quarters(chat.ReasoningText(m.ReasoningContent))
 	for _, c := range m.ToolCalls {
 		n += perMessage + quarters(c.Function.Name) + quarters(c.Function.Arguments)
 	}
