@@ -2,13 +2,12 @@ package gateway
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
 	"unicode"
 
-	"picobot/internal/protocol"
+	"picobot/internal/chat"
 	"picobot/internal/text"
 	"picobot/store"
 )
@@ -18,14 +17,24 @@ type command struct {
 	name  string
 	usage string // arguments, as help shows them
 	help  text.Message
-	run   func(ctx context.Context, c *conn, args string) answer
+	// run does it within the record's transaction, see store.RunCommand: it may be run
+	// again, and changes nothing but the record.
+	run func(tx *store.CommandTx, in invocation) (outcome, error)
 }
 
-// answer is what a command has to say.
-type answer struct {
-	failed bool
-	text   string
-	data   json.RawMessage
+// invocation is a command as somebody said it.
+type invocation struct {
+	args  string
+	words *text.Catalogue // in the language of who said it
+	known commandTable
+}
+
+// outcome is what a command has to say, and what follows from it outside the record.
+type outcome struct {
+	store.CommandAnswer
+	// then, if set, is run once the record has the command. A crash before it costs
+	// time and nothing else: whoever it would have told finds it in the record.
+	then func(*Server)
 }
 
 // commandTable is every command, in the order help lists them.
@@ -56,22 +65,33 @@ func (t commandTable) names() string {
 	return strings.Join(out, " ")
 }
 
-// command answers a message that starts with a slash.
-func (c *conn) command(ctx context.Context, m protocol.UserMessage) {
+// runCommand does what a message that starts with a slash asks for, once, and writes
+// its answer down; one that comes again gets that answer. Chats that cannot be
+// answered on the spot get it through the outbox.
+func (s *Server) runCommand(ctx context.Context, m store.Inbound, words *text.Catalogue) (store.Accepted, error) {
 	name, args := strings.TrimPrefix(m.Content, "/"), ""
 	if i := strings.IndexFunc(name, unicode.IsSpace); i >= 0 {
 		name, args = name[:i], name[i:]
 	}
 	name = strings.ToLower(name)
-	var a answer
-	if cmd, ok := c.server.commands.find(name); ok {
-		a = cmd.run(ctx, c, strings.TrimSpace(args))
-	} else {
+	cmd, ok := s.commands.find(name)
+	if !ok {
 		name = cut(name)
-		a = answer{failed: true, text: c.words.Say(text.UnknownCommand{Name: name, Known: c.server.commands.names()})}
+		cmd.run = unknown(name)
 	}
-	c.write(protocol.Accepted{ID: m.ID, SessionID: c.attached.ID})
-	c.write(protocol.Command{ID: m.ID, Name: name, OK: !a.failed, Text: a.text, Data: a.data})
+	in := invocation{args: strings.TrimSpace(args), words: words, known: s.commands}
+	var then func(*Server)
+	ctx, cancel := s.recordContext(ctx)
+	defer cancel()
+	got, err := s.deps.Record.RunCommand(ctx, m, name, func(tx *store.CommandTx) (store.CommandAnswer, error) {
+		o, err := cmd.run(tx, in)
+		then, o.Deliver = o.then, m.Channel != chat.ChannelCLI
+		return o.CommandAnswer, err
+	})
+	if err == nil && !got.Duplicate && then != nil {
+		then(s)
+	}
+	return got, err
 }
 
 // cut bounds what is repeated of a word nobody knows.
@@ -83,22 +103,33 @@ func cut(name string) string {
 	return name
 }
 
-func runHelp(_ context.Context, c *conn, _ string) answer {
-	var lines []string
-	for _, cmd := range c.server.commands {
-		lines = append(lines, strings.TrimSpace(fmt.Sprintf("/%s %s", cmd.name, cmd.usage))+": "+c.words.Say(cmd.help))
+func say(t string) outcome { return outcome{CommandAnswer: store.CommandAnswer{Text: t}} }
+
+func unknown(name string) func(*store.CommandTx, invocation) (outcome, error) {
+	return func(_ *store.CommandTx, in invocation) (outcome, error) {
+		o := say(in.words.Say(text.UnknownCommand{Name: name, Known: in.known.names()}))
+		o.Failed = true
+		return o, nil
 	}
-	return answer{text: c.words.Say(text.HelpHeading{}) + "\n" + strings.Join(lines, "\n")}
 }
 
-func runStop(ctx context.Context, c *conn, _ string) answer {
-	_, err := c.server.stopTurn(ctx, c.attached.ID, "")
-	switch {
-	case errors.Is(err, store.ErrNotFound):
-		return answer{text: c.words.Say(text.StopNothing{})}
-	case err != nil:
-		c.log.Error("/stop failed", "session", c.attached.ID, "error", err)
-		return answer{failed: true, text: c.words.Say(text.CommandFailed{Name: "stop", Detail: "the record cannot be written now"})}
+func runHelp(_ *store.CommandTx, in invocation) (outcome, error) {
+	lines := []string{in.words.Say(text.HelpHeading{})}
+	for _, cmd := range in.known {
+		lines = append(lines, strings.TrimSpace(fmt.Sprintf("/%s %s", cmd.name, cmd.usage))+": "+in.words.Say(cmd.help))
 	}
-	return answer{text: c.words.Say(text.StopRequested{})}
+	return say(strings.Join(lines, "\n")), nil
+}
+
+func runStop(tx *store.CommandTx, in invocation) (outcome, error) {
+	stopped, err := tx.Cancel("")
+	if errors.Is(err, store.ErrNotFound) {
+		return say(in.words.Say(text.StopNothing{})), nil
+	}
+	if err != nil {
+		return outcome{}, err
+	}
+	o := say(in.words.Say(text.StopRequested{}))
+	o.then = func(s *Server) { s.tellStopped(stopped) }
+	return o, nil
 }

@@ -86,10 +86,17 @@ func (s *Server) stopTurn(ctx context.Context, sessionID, turnID string) (store.
 	ctx, cancel := s.recordContext(ctx)
 	defer cancel()
 	got, err := s.deps.Record.Cancel(ctx, sessionID, turnID)
-	if err == nil && got.Running {
-		s.deps.Dispatcher.CancelTurn(got.Turn.SessionID, got.Turn.ID)
+	if err == nil {
+		s.tellStopped(got)
 	}
 	return got, err
+}
+
+// tellStopped tells who runs a turn that it is to stop. The record knows already.
+func (s *Server) tellStopped(c store.Cancelled) {
+	if c.Running {
+		s.deps.Dispatcher.CancelTurn(c.Turn.SessionID, c.Turn.ID)
+	}
 }
 
 // recordContext bounds a write to the record. The write goes on when the peer or

@@ -9,13 +9,27 @@ import (
 	"picobot/store"
 )
 
-// message takes what the peer says: a command is answered, anything else is
+// message takes what the peer says: a command is run and answered, anything else is
 // written down, accepted, and then worked on.
 func (c *conn) message(ctx context.Context, m protocol.UserMessage) {
-	switch {
-	case strings.HasPrefix(m.Content, "/"):
-		c.command(ctx, m)
+	in := store.Inbound{
+		Channel: chat.ChannelCLI, ChatID: c.hello.ChatID, ExternalID: m.ID, SessionID: c.attached.ID, SenderID: c.hello.SenderID,
+		Content: m.Content, New: newSession(*c.hello),
+	}
+	if strings.HasPrefix(m.Content, "/") {
+		got, err := c.server.runCommand(ctx, in, c.words)
+		c.accepted(ctx, m.ID, got, err)
 		return
+	}
+	if c.attached.Channel != chat.ChannelCLI || len(m.Media) > 0 {
+		// What was accepted is answered again, wherever the peer is now and whatever has
+		// become of the files that came with it.
+		if got, known, err := c.server.deps.Record.Known(ctx, in); known || err != nil {
+			c.accepted(ctx, m.ID, got, err)
+			return
+		}
+	}
+	switch {
 	case c.attached.Channel != chat.ChannelCLI:
 		c.fail(m.ID, protocol.CodeReadOnly, readOnly)
 		return
@@ -33,17 +47,24 @@ func (c *conn) message(ctx context.Context, m protocol.UserMessage) {
 		c.fail(m.ID, protocol.CodeStoreUnavailable, "the attachment cannot be stored now: try again")
 		return
 	}
+	in.Media = media
 	rctx, cancel := c.server.recordContext(ctx)
 	defer cancel()
-	got, err := c.server.deps.Record.Accept(rctx, store.Inbound{
-		Channel: chat.ChannelCLI, ChatID: c.hello.ChatID, ExternalID: m.ID, SessionID: c.attached.ID, SenderID: c.hello.SenderID,
-		Content: m.Content, Media: media, New: newSession(*c.hello),
-	})
+	got, err := c.server.deps.Record.Accept(rctx, in)
+	c.accepted(ctx, m.ID, got, err)
+}
+
+// accepted tells what became of a message, and gets it worked on.
+func (c *conn) accepted(ctx context.Context, id string, got store.Accepted, err error) {
 	if err != nil {
-		c.failWith(m.ID, err)
+		c.failWith(id, err)
 		return
 	}
-	c.write(protocol.Accepted{ID: m.ID, TurnID: got.Turn.ID, SessionID: got.Turn.SessionID, Duplicate: got.Duplicate})
+	c.write(protocol.Accepted{ID: id, TurnID: got.Turn.ID, SessionID: got.SessionID, Duplicate: got.Duplicate})
+	if cmd := got.Command; cmd != nil {
+		c.write(protocol.Command{ID: id, Name: cmd.Name, OK: cmd.OK, Text: cmd.Text, Data: cmd.Data})
+		return
+	}
 	if !got.Turn.Status.Final() {
 		c.server.deps.Dispatcher.Nudge(got.Turn.SessionID)
 	}

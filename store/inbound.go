@@ -27,26 +27,24 @@ type Inbound struct {
 // Accepted says what became of an inbound message.
 type Accepted struct {
 	InboundID string
-	Turn      Turn
-	Duplicate bool // this (channel, chat, external id) had been accepted before
+	SessionID string   // where it was said
+	Turn      Turn     // what answers it; zero for a command
+	Command   *Command // set for a command: it has its answer already
+	Duplicate bool     // this (channel, chat, external id) had been accepted before
 }
 
 // Accept writes a message down together with its queued turn. Once it returns
-// without error the message is durable. A message that was accepted before
-// comes back as a duplicate with the turn it has.
+// without error the message is durable. What was accepted before under the same
+// external id, be it a message or a command, comes back as a duplicate.
 //
 // It fails with ErrNotFound or ErrReadOnlySession when m.SessionID names a
 // session that is not there, is deleted or belongs to another channel, and with
 // ErrUnavailable when the record cannot be written.
 func (s *Store) Accept(ctx context.Context, m Inbound) (Accepted, error) {
 	var out Accepted
-	err := s.update(ctx, func(t *tx) error {
-		dup, err := t.duplicate(m)
-		if err == nil {
-			out = dup
-			return nil
-		}
-		if !errors.Is(err, ErrNotFound) {
+	err := s.update(ctx, func(t *tx) (err error) {
+		var known bool
+		if out, known, err = accepted(t, m); err != nil || known {
 			return err
 		}
 		out, err = t.accept(m)
@@ -55,15 +53,35 @@ func (s *Store) Accept(ctx context.Context, m Inbound) (Accepted, error) {
 	return out, err
 }
 
-func (t *tx) duplicate(m Inbound) (Accepted, error) {
-	var inboundID, turnID string
-	err := t.row(`SELECT id, coalesce(turn_id, '') FROM inbound_messages WHERE channel = ? AND chat_id = ? AND external_id = ?`,
-		m.Channel, m.ChatID, m.ExternalID).Scan(&inboundID, &turnID)
-	if err != nil {
-		return Accepted{}, found(err)
+// Known reports whether something was accepted under m's external id, and what.
+func (s *Store) Known(ctx context.Context, m Inbound) (out Accepted, known bool, err error) {
+	err = s.view(ctx, func(q querier) (err error) {
+		out, known, err = accepted(q, m)
+		return err
+	})
+	return out, known, err
+}
+
+func accepted(q querier, m Inbound) (out Accepted, known bool, err error) {
+	var turnID string
+	err = q.row(`SELECT id, session_id, coalesce(turn_id, '') FROM inbound_messages WHERE channel = ? AND chat_id = ? AND external_id = ?`,
+		m.Channel, m.ChatID, m.ExternalID).Scan(&out.InboundID, &out.SessionID, &turnID)
+	if errors.Is(err, sql.ErrNoRows) {
+		return Accepted{}, false, nil
 	}
-	turn, err := turnByID(t, turnID)
-	return Accepted{InboundID: inboundID, Turn: turn, Duplicate: true}, err
+	if err != nil {
+		return Accepted{}, false, err
+	}
+	out.Duplicate = true
+	if turnID != "" {
+		out.Turn, err = turnByID(q, turnID)
+	} else {
+		out.Command, err = commandOf(q, out.InboundID)
+	}
+	if errors.Is(err, ErrNotFound) {
+		err = fmt.Errorf("inbound %s has neither its turn nor its command: the record is damaged", out.InboundID)
+	}
+	return out, true, err
 }
 
 func (t *tx) accept(m Inbound) (Accepted, error) {
@@ -75,7 +93,7 @@ func (t *tx) accept(m Inbound) (Accepted, error) {
 	if err != nil {
 		return Accepted{}, fmt.Errorf("accept message: %w", err)
 	}
-	out := Accepted{InboundID: t.s.ids.New()}
+	out := Accepted{InboundID: t.s.ids.New(), SessionID: sess.ID}
 	turnID := t.s.ids.New()
 	if _, err := t.exec(`INSERT INTO inbound_messages (id, channel, chat_id, external_id, session_id, sender_id, content, media, status, turn_id, received_at, metadata)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, 'received', ?, ?, ?)`,

@@ -120,25 +120,30 @@ type Cancelled struct {
 // included).
 func (s *Store) Cancel(ctx context.Context, sessionID, turnID string) (Cancelled, error) {
 	var out Cancelled
-	err := s.update(ctx, func(t *tx) error {
-		turn, err := scanTurn(t.row(`SELECT `+turnColumns+` FROM turns
-			WHERE session_id = ? AND status IN ('queued', 'running') AND (?2 = '' OR id = ?2)
-			ORDER BY status = 'running' DESC, queued_at, rowid LIMIT 1`, sessionID, turnID))
-		if err != nil {
-			return err
-		}
-		out.Running = turn.Status == chat.TurnRunning
-		if out.Running {
-			if _, err := t.exec(`UPDATE turns SET cancel_requested_at = coalesce(cancel_requested_at, ?), rev = `+nextRev+` WHERE id = ?`, t.at, turn.ID); err != nil {
-				return err
-			}
-			t.touch(turn.SessionID)
-		} else if err := t.endTurn(turn, chat.TurnCancelled, "", ""); err != nil {
-			return err
-		}
-		out.Turn, err = turnByID(t, turn.ID)
+	err := s.update(ctx, func(t *tx) (err error) {
+		out, err = t.cancel(sessionID, turnID)
 		return err
 	})
+	return out, err
+}
+
+func (t *tx) cancel(sessionID, turnID string) (Cancelled, error) {
+	turn, err := scanTurn(t.row(`SELECT `+turnColumns+` FROM turns
+		WHERE session_id = ? AND status IN ('queued', 'running') AND (?2 = '' OR id = ?2)
+		ORDER BY status = 'running' DESC, queued_at, rowid LIMIT 1`, sessionID, turnID))
+	if err != nil {
+		return Cancelled{}, err
+	}
+	out := Cancelled{Running: turn.Status == chat.TurnRunning}
+	if out.Running {
+		if _, err := t.exec(`UPDATE turns SET cancel_requested_at = coalesce(cancel_requested_at, ?), rev = `+nextRev+` WHERE id = ?`, t.at, turn.ID); err != nil {
+			return Cancelled{}, err
+		}
+		t.touch(turn.SessionID)
+	} else if err := t.endTurn(turn, chat.TurnCancelled, "", ""); err != nil {
+		return Cancelled{}, err
+	}
+	out.Turn, err = turnByID(t, turn.ID)
 	return out, err
 }
 

@@ -99,7 +99,10 @@ var contradictions = []struct{ what, query string }{
 		OR s.total_message_count <> (SELECT count(*) FROM messages m WHERE m.session_id = s.id AND m.origin_seq IS NULL)
 		OR s.last_seq <> (SELECT coalesce(max(m.seq), 0) FROM messages m WHERE m.session_id = s.id)`},
 	{"an accepted message without exactly one turn", `SELECT i.id, i.external_id, i.turn_id, (SELECT count(*) FROM turns t WHERE t.inbound_id = i.id) FROM inbound_messages i
-		WHERE (SELECT count(*) FROM turns t WHERE t.inbound_id = i.id AND t.id = i.turn_id) <> 1 OR (SELECT count(*) FROM turns t WHERE t.inbound_id = i.id) <> 1`},
+		WHERE NOT EXISTS (SELECT 1 FROM commands c WHERE c.inbound_id = i.id)
+		AND ((SELECT count(*) FROM turns t WHERE t.inbound_id = i.id AND t.id = i.turn_id) <> 1 OR (SELECT count(*) FROM turns t WHERE t.inbound_id = i.id) <> 1)`},
+	{"a command that is not done, or has a turn", `SELECT c.id, c.name, i.status, i.turn_id FROM commands c JOIN inbound_messages i ON i.id = c.inbound_id
+		WHERE i.status <> 'done' OR i.finished_at IS NULL OR i.turn_id IS NOT NULL OR EXISTS (SELECT 1 FROM turns t WHERE t.inbound_id = i.id)`},
 	{"a message and its turn disagree", `SELECT i.id, i.status, t.status FROM inbound_messages i JOIN turns t ON t.inbound_id = i.id
 		WHERE i.status <> CASE t.status WHEN 'completed' THEN 'done' WHEN 'failed' THEN 'failed' WHEN 'cancelled' THEN 'cancelled' WHEN 'running' THEN 'dispatched' ELSE 'received' END`},
 	{"a turn that began without exactly one user row", `SELECT t.id, t.status FROM turns t WHERE t.started_at IS NOT NULL
