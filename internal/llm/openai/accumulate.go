@@ -9,6 +9,7 @@ import (
 
 	"picobot/internal/chat"
 	"picobot/internal/llm"
+	"picobot/internal/llm/endpoint"
 )
 
 // accumulator puts an answer together from its chunks. The zero value is ready.
@@ -61,7 +62,7 @@ func (a *accumulator) add(r reply, onDelta func(llm.Delta)) error {
 	}
 	a.addReason(string(c.FinishReason))
 	if a.size > maxAnswerBytes || len(a.calls) > maxCalls {
-		return tooLarge()
+		return endpoint.TooLarge()
 	}
 	return nil
 }
@@ -167,19 +168,19 @@ func (a *accumulator) finished() bool { return a.reason != "" }
 // whole reply that does not say so is whole all the same.
 func (a *accumulator) finish(streamed bool) (llm.Response, error) {
 	if streamed && !a.finished() {
-		return llm.Response{}, &failure{kind: llm.KindIncomplete, message: "the stream ended before the answer did"}
+		return llm.Response{}, &endpoint.Failure{Kind: llm.KindIncomplete, Message: "the stream ended before the answer did"}
 	}
 	stop, err := a.stop()
 	if err != nil {
 		return llm.Response{}, err
 	}
-	resp := llm.Response{Content: a.content.String(), ReasoningContent: a.reasoning.String(), Stop: stop, Usage: a.usage}
+	resp := llm.Response{Content: a.content.String(), ReasoningContent: chat.StoredReasoning(a.reasoning.String()), Stop: stop, Usage: a.usage}
 	if resp.ToolCalls, err = a.toolCalls(); err != nil {
 		return llm.Response{}, err
 	}
 	switch {
 	case stop == llm.StopContentFilter && resp.Content == "" && len(resp.ToolCalls) == 0:
-		return llm.Response{}, &failure{kind: llm.KindContentFiltered, message: "the provider's content filter withheld the answer"}
+		return llm.Response{}, &endpoint.Failure{Kind: llm.KindContentFiltered, Message: "the provider's content filter withheld the answer"}
 	case stop == llm.StopEnd && len(resp.ToolCalls) > 0:
 		resp.Stop = llm.StopToolCalls
 	case stop == llm.StopToolCalls && len(resp.ToolCalls) == 0:
@@ -198,11 +199,11 @@ func (a *accumulator) stop() (llm.StopReason, error) {
 	case "content_filter", "safety", "SAFETY", "refusal", "sensitive":
 		return llm.StopContentFilter, nil
 	case "error", "network_error":
-		return "", &failure{kind: llm.KindServer, message: "the endpoint gave up on the answer"}
+		return "", &endpoint.Failure{Kind: llm.KindServer, Message: "the endpoint gave up on the answer"}
 	case "insufficient_system_resource":
-		return "", &failure{kind: llm.KindOverloaded, message: "the endpoint ran out of resources"}
+		return "", &endpoint.Failure{Kind: llm.KindOverloaded, Message: "the endpoint ran out of resources"}
 	case "model_context_window_exceeded":
-		return "", &failure{kind: llm.KindContextTooLarge, message: "the conversation is too long for the model"}
+		return "", &endpoint.Failure{Kind: llm.KindContextTooLarge, Message: "the conversation is too long for the model"}
 	}
 	return llm.StopEnd, nil
 }
@@ -221,7 +222,7 @@ func (a *accumulator) toolCalls() ([]chat.ToolCall, error) {
 			continue // a stray header; nothing was asked for
 		}
 		if e.name == "" {
-			return nil, &failure{kind: llm.KindServer, message: "the endpoint sent a tool call without a name"}
+			return nil, &endpoint.Failure{Kind: llm.KindServer, Message: "the endpoint sent a tool call without a name"}
 		}
 		if strings.TrimSpace(arguments) == "" {
 			arguments = "{}"

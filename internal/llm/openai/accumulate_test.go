@@ -13,6 +13,7 @@ import (
 
 	"picobot/internal/chat"
 	"picobot/internal/llm"
+	"picobot/internal/llm/endpoint"
 )
 
 // style is one server's way of writing calls into chunks.
@@ -223,5 +224,5 @@ func TestARunawayAnswerEnds(t *testing.T) {
 			break
 		}
 	}
-	require.Equal(t, tooLarge(), err)
+	require.Equal(t, endpoint.TooLarge(), err)
 }

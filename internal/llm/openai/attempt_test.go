@@ -13,6 +13,7 @@ import (
 
 	"picobot/internal/chat"
 	"picobot/internal/llm"
+	"picobot/internal/llm/endpoint"
 )
 
 // script is a body that sends pieces with pauses before them, in the time of a
@@ -88,7 +89,7 @@ func TestAModelMayThinkLongBeforeItSpeaks(t *testing.T) {
 		resp, took, err := play(t.Context(), piece{5 * time.Minute, word + last + done})
 		require.NoError(t, err)
 		require.Equal(t, "a", resp.Content)
-		require.Equal(t, 5*time.Minute+drainTime, took)
+		require.Equal(t, 5*time.Minute+endpoint.DrainTime, took)
 	})
 }
 

@@ -1,13 +1,13 @@
 package openai
 
 import (
-	"bytes"
 	"encoding/json"
 	"strings"
 
 	goopenai "github.com/sashabaranov/go-openai"
 
 	"picobot/internal/llm"
+	"picobot/internal/llm/endpoint"
 )
 
 // reply is a whole reply or one chunk of a stream, read as generously as can be:
@@ -52,7 +52,7 @@ type usage struct {
 
 // decodeReply reads a whole reply.
 func decodeReply(raw []byte) (reply, error) {
-	if f := inlineFailure(raw, false); f != nil {
+	if f := endpoint.InlineFailure(raw, false); f != nil {
 		return reply{}, f
 	}
 	r, err := decodeChunk(raw)
@@ -69,10 +69,10 @@ func decodeReply(raw []byte) (reply, error) {
 func decodeChunk(raw []byte) (reply, error) {
 	var r reply
 	if err := json.Unmarshal(raw, &r); err != nil {
-		return reply{}, notJSON()
+		return reply{}, endpoint.NotJSON()
 	}
 	if len(r.Choices) == 0 && r.Usage == nil {
-		if s, ok := readErrorObject(raw); ok && s.message != "" && s.code != "" {
+		if endpoint.IsCodeAndMessage(raw) {
 			return reply{}, noChoices(raw)
 		}
 	}
@@ -80,11 +80,11 @@ func decodeChunk(raw []byte) (reply, error) {
 }
 
 // noChoices is for replies such as {"code": …, "message": …} with status 200.
-func noChoices(raw []byte) *failure {
-	if f := inlineFailure(raw, true); f != nil {
+func noChoices(raw []byte) *endpoint.Failure {
+	if f := endpoint.InlineFailure(raw, true); f != nil {
 		return f
 	}
-	return &failure{kind: llm.KindServer, message: "the endpoint sent an answer without choices"}
+	return &endpoint.Failure{Kind: llm.KindServer, Message: "the endpoint sent an answer without choices"}
 }
 
 // first returns the choice that counts; only one is ever asked for.
@@ -155,27 +155,10 @@ func (r reply) completion() goopenai.ChatCompletionResponse {
 	}
 }
 
-// text is a string; null and every other type read as "".
-type text string
-
-func (t *text) UnmarshalJSON(raw []byte) error {
-	var s string
-	if json.Unmarshal(raw, &s) == nil {
-		*t = text(s)
-	}
-	return nil
-}
-
-// number is a whole number however it is written; what is none reads as 0.
-type number int64
-
-func (n *number) UnmarshalJSON(raw []byte) error {
-	var f float64
-	if json.Unmarshal(bytes.Trim(raw, `"`), &f) == nil && f >= 0 && f < 1<<53 {
-		*n = number(f)
-	}
-	return nil
-}
+type (
+	text   = endpoint.Text
+	number = endpoint.Number
+)
 
 // arguments are text; an object in their place is kept as the text it is.
 type arguments string

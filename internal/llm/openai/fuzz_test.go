@@ -7,16 +7,16 @@ import (
 	"io"
 	"strings"
 	"testing"
-	"unicode/utf8"
 
 	"picobot/internal/llm"
+	"picobot/internal/llm/endpoint"
 )
 
 // readStream takes a body through everything a stream goes through, the network
 // and go-openai left out.
 func readStream(body string) (llm.Response, string, error) {
 	c := &call{stream: true}
-	level, err := c.level(io.NopCloser(strings.NewReader(body)))
+	level, err := c.level(io.NopCloser(strings.NewReader(body)), New(Config{}).endpoint.WebPage)
 	if err != nil {
 		return llm.Response{}, "", err
 	}
@@ -64,7 +64,7 @@ func FuzzStream(f *testing.F) {
 			if resp.Content != "" || resp.ToolCalls != nil {
 				t.Fatalf("half an answer beside the error %v: %+v", err, resp)
 			}
-			if failed, ok := errors.AsType[*failure](err); ok && (failed.kind == "" || failed.message == "") {
+			if failed, ok := errors.AsType[*endpoint.Failure](err); ok && (failed.Kind == "" || failed.Message == "") {
 				t.Fatalf("a failure that says nothing: %+v", failed)
 			}
 			return
@@ -81,18 +81,6 @@ func FuzzStream(f *testing.F) {
 			if sent := validArguments(call.Function.Arguments); !json.Valid([]byte(sent)) {
 				t.Fatalf("arguments %q would be sent back as %q", call.Function.Arguments, sent)
 			}
-		}
-	})
-}
-
-func FuzzErrorReply(f *testing.F) {
-	for _, seed := range []string{`{"error":{"message":"m","type":"t","code":"c"}}`, `{"error":"x"}`, `[{"error":{"code":1}}]`, `{"detail":[{}]}`, "<p>", "", "\xff"} {
-		f.Add(seed, 400)
-	}
-	f.Fuzz(func(t *testing.T, body string, status int) {
-		got := failureOf(status, "", []byte(body))
-		if got.kind == "" || !utf8.ValidString(cut(got.message)) || len(cut(got.message)) > maxMessageBytes {
-			t.Fatalf("%+v", got)
 		}
 	})
 }

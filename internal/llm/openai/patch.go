@@ -6,6 +6,7 @@ import (
 	"maps"
 
 	"picobot/internal/llm"
+	"picobot/internal/llm/endpoint"
 )
 
 // patch is what a request body needs that go-openai cannot write: the model as it
@@ -51,16 +52,13 @@ func mustJSON(v any) json.RawMessage {
 // apply rewrites a request body: the patch's fields, and the content of messages
 // that go-openai leaves out when it is empty.
 func (p patch) apply(body []byte) ([]byte, error) {
+	body, err := endpoint.Merge(body, p)
+	if err != nil {
+		return nil, err
+	}
 	var fields map[string]json.RawMessage
 	if err := json.Unmarshal(body, &fields); err != nil {
 		return nil, fmt.Errorf("read request body: %w", err)
-	}
-	for name, value := range p {
-		if string(value) == "null" {
-			delete(fields, name)
-			continue
-		}
-		fields[name] = value
 	}
 	var messages []map[string]json.RawMessage
 	if err := json.Unmarshal(fields["messages"], &messages); err != nil {

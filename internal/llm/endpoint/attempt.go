@@ -1,4 +1,4 @@
-package openai
+package endpoint
 
 import (
 	"context"
@@ -9,14 +9,14 @@ import (
 // errIdle ends an attempt whose stream fell silent.
 var errIdle = errors.New("the stream fell silent")
 
-// drainTime is how long a finished stream may take to close the connection in
+// DrainTime is how long a finished stream may take to close the connection in
 // good order, so that the next call can use it again.
-const drainTime = 100 * time.Millisecond
+const DrainTime = 100 * time.Millisecond
 
-// attempt is the context of one call: it ends with its parent, after the timeout,
+// Attempt is the context of one call: it ends with its parent, after the timeout,
 // or when a stream that has begun stays silent for too long. Its methods are
 // called from the goroutine of the call.
-type attempt struct {
+type Attempt struct {
 	ctx    context.Context
 	cancel context.CancelCauseFunc
 	expire context.CancelFunc
@@ -24,15 +24,18 @@ type attempt struct {
 	timer  *time.Timer // nil until the first chunk
 }
 
-func newAttempt(parent context.Context, timeout, idle time.Duration) *attempt {
-	a := &attempt{idle: idle}
+func newAttempt(parent context.Context, timeout, idle time.Duration) *Attempt {
+	a := &Attempt{idle: idle}
 	a.ctx, a.expire = context.WithTimeout(parent, timeout)
 	a.ctx, a.cancel = context.WithCancelCause(a.ctx)
 	return a
 }
 
+// Context ends when the attempt does.
+func (a *Attempt) Context() context.Context { return a.ctx }
+
 // chunk starts the idle clock, or starts it again.
-func (a *attempt) chunk() {
+func (a *Attempt) chunk() {
 	if a.timer == nil {
 		a.timer = time.AfterFunc(a.idle, func() { a.cancel(errIdle) })
 		return
@@ -41,18 +44,19 @@ func (a *attempt) chunk() {
 }
 
 // keepalive restarts an idle clock that runs.
-func (a *attempt) keepalive() {
+func (a *Attempt) keepalive() {
 	if a.timer != nil {
 		a.timer.Reset(a.idle)
 	}
 }
 
-// draining gives the endpoint drainTime to close a finished stream.
-func (a *attempt) draining() (stop func() bool) {
-	return time.AfterFunc(drainTime, func() { a.cancel(nil) }).Stop
+// draining gives the endpoint DrainTime to close a finished stream.
+func (a *Attempt) draining() (stop func() bool) {
+	return time.AfterFunc(DrainTime, func() { a.cancel(nil) }).Stop
 }
 
-func (a *attempt) stop() {
+// Stop lets go of everything.
+func (a *Attempt) Stop() {
 	if a.timer != nil {
 		a.timer.Stop()
 	}

@@ -1,4 +1,4 @@
-package openai
+package endpoint
 
 import (
 	"bufio"
@@ -6,33 +6,46 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-
-	"picobot/internal/llm"
 )
 
 // maxEventLines bounds the lines of one event, which are looked at again for each
 // line that comes.
 const maxEventLines = 256
 
-// eventBody reads server-sent events as endpoints really send them and hands on
-// nothing but "data: JSON" lines, the way go-openai wants them. Comments, other
-// fields, odd framing and line ends stay here; an error in the stream ends it as
-// a *failure.
-type eventBody struct {
+// Events reads server-sent events as endpoints really send them and hands on what
+// its Write makes of each: comments, other fields, odd framing and line ends stay
+// here, and an error in the stream ends it as a *Failure.
+type Events struct {
 	source  *bufio.Reader
 	closer  io.Closer
-	attempt *attempt
+	attempt *Attempt
+	format  EventFormat
 
-	ready      bytes.Buffer // levelled lines not yet handed on
+	ready      bytes.Buffer // levelled events not yet handed on
 	event      []byte       // data of the event so far, when it spans lines
 	eventLines int
 	isError    bool // the event was named "error"
 	end        error
 }
 
-func (b *eventBody) Close() error { return b.closer.Close() }
+// EventFormat is how an adapter's library wants events.
+type EventFormat struct {
+	// Write writes an event: valid JSON, or the [DONE] of OpenAI's streams.
+	Write func(out *bytes.Buffer, event []byte)
+	// Last reports that no event follows this one; nil = only [DONE] says so.
+	Last func(event []byte) bool
+}
 
-func (b *eventBody) Read(p []byte) (int, error) {
+// NewEvents returns the levelled stream of a reply's body.
+func NewEvents(source *bufio.Reader, closer io.Closer, attempt *Attempt, format EventFormat) *Events {
+	return &Events{source: source, closer: closer, attempt: attempt, format: format}
+}
+
+// Close closes the reply.
+func (b *Events) Close() error { return b.closer.Close() }
+
+// Read implements io.Reader.
+func (b *Events) Read(p []byte) (int, error) {
 	for b.ready.Len() == 0 {
 		if b.end != nil {
 			return 0, b.end
@@ -43,7 +56,7 @@ func (b *eventBody) Read(p []byte) (int, error) {
 }
 
 // line reads one line of the stream.
-func (b *eventBody) line() error {
+func (b *Events) line() error {
 	line, err := b.readLine()
 	if err != nil && !errors.Is(err, io.EOF) {
 		return err
@@ -53,7 +66,7 @@ func (b *eventBody) line() error {
 		line = bytes.TrimSpace(data)
 	} else if len(line) == 0 {
 		if len(b.event) > 0 {
-			return notJSON()
+			return NotJSON()
 		}
 		b.isError = false
 		b.keepalive()
@@ -72,13 +85,13 @@ func (b *eventBody) line() error {
 }
 
 // readLine is ReadBytes with a bound.
-func (b *eventBody) readLine() ([]byte, error) {
+func (b *Events) readLine() ([]byte, error) {
 	var line []byte
 	for {
 		part, err := b.source.ReadSlice('\n')
 		line = append(line, part...)
-		if len(line) > maxReplyBytes {
-			return nil, tooLarge()
+		if len(line) > MaxReplyBytes {
+			return nil, TooLarge()
 		}
 		if !errors.Is(err, bufio.ErrBufferFull) {
 			return line, err
@@ -88,9 +101,9 @@ func (b *eventBody) readLine() ([]byte, error) {
 
 // data takes one line of data. Events end with a blank line, but some endpoints
 // send none: an event is complete as soon as it is JSON.
-func (b *eventBody) data(line []byte) error {
+func (b *Events) data(line []byte) error {
 	if string(line) == "[DONE]" {
-		b.ready.WriteString("data: [DONE]\n")
+		b.format.Write(&b.ready, line)
 		b.drain()
 		return io.EOF
 	}
@@ -101,8 +114,8 @@ func (b *eventBody) data(line []byte) error {
 		b.event = append(b.event, ' ') // a line break inside JSON is white space
 	}
 	b.event = append(b.event, line...)
-	if b.eventLines++; b.eventLines > maxEventLines || len(b.event) > maxReplyBytes {
-		return notJSON()
+	if b.eventLines++; b.eventLines > maxEventLines || len(b.event) > MaxReplyBytes {
+		return NotJSON()
 	}
 	if !json.Valid(b.event) {
 		return nil
@@ -110,12 +123,15 @@ func (b *eventBody) data(line []byte) error {
 	if err := b.check(); err != nil {
 		return err
 	}
-	b.ready.WriteString("data: ")
-	b.ready.Write(b.event)
-	b.ready.WriteByte('\n')
+	b.format.Write(&b.ready, b.event)
+	last := b.format.Last != nil && b.format.Last(b.event)
 	b.event, b.eventLines, b.isError = b.event[:0], 0, false
 	if b.attempt != nil {
 		b.attempt.chunk()
+	}
+	if last {
+		b.drain()
+		return io.EOF
 	}
 	return nil
 }
@@ -123,21 +139,17 @@ func (b *eventBody) data(line []byte) error {
 var errorField = []byte(`"error"`)
 
 // check looks for an error in the event.
-func (b *eventBody) check() error {
+func (b *Events) check() error {
 	if !b.isError && !bytes.Contains(b.event, errorField) {
 		return nil
 	}
-	if f := inlineFailure(b.event, b.isError); f != nil {
+	if f := InlineFailure(b.event, b.isError); f != nil {
 		return f
-	}
-	// go-openai takes any event that starts so for an error, "error":null included.
-	if bytes.HasPrefix(b.event, []byte(`{"error":`)) {
-		b.event = append([]byte("{ "), b.event[1:]...)
 	}
 	return nil
 }
 
-func (b *eventBody) keepalive() {
+func (b *Events) keepalive() {
 	if b.attempt != nil {
 		b.attempt.keepalive()
 	}
@@ -145,7 +157,7 @@ func (b *eventBody) keepalive() {
 
 // drain reads what little follows the end of the stream: only a body that was read
 // to its end leaves a connection that can be used again.
-func (b *eventBody) drain() {
+func (b *Events) drain() {
 	if b.attempt == nil {
 		return
 	}
@@ -153,8 +165,4 @@ func (b *eventBody) drain() {
 	defer stop()
 	// Whatever it is, the answer is complete.
 	_, _ = io.CopyN(io.Discard, b.source, 4<<10)
-}
-
-func notJSON() *failure {
-	return &failure{kind: llm.KindServer, message: "the endpoint sent an answer that is not JSON"}
 }

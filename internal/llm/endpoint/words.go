@@ -1,99 +1,14 @@
-package openai
+package endpoint
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
-	"errors"
-	"fmt"
 	"net/http"
 	"strconv"
 	"strings"
-	"time"
-	"unicode/utf8"
 
 	"picobot/internal/llm"
 )
-
-// maxMessageBytes is how much of what an endpoint said is kept.
-const maxMessageBytes = 512
-
-// failure is a failed call as the wire layer sees it; Provider.failure makes an
-// *llm.Error of it.
-type failure struct {
-	kind       llm.Kind
-	status     int
-	retryAfter time.Duration
-	message    string
-	structured bool // the endpoint sent an error in JSON
-}
-
-func (f *failure) Error() string { return f.message }
-
-// failure gives an error its final form: caller's context first, then our own
-// limits, then what the endpoint or the network said.
-func (p *Provider) failure(ctx context.Context, a *attempt, model string, err error) error {
-	if ended := llm.ContextError(ctx, p.config.Name, model); ended != nil {
-		return ended
-	}
-	out := &llm.Error{Provider: p.config.Name, Model: model}
-	f, ok := errors.AsType[*failure](err)
-	switch {
-	case ok:
-		out.Kind, out.Status, out.RetryAfter, out.Message = f.kind, f.status, f.retryAfter, f.message
-	case errors.Is(context.Cause(a.ctx), errIdle):
-		out.Kind, out.Err = llm.KindTimeout, context.DeadlineExceeded
-		out.Message = fmt.Sprintf("the stream fell silent for %s", a.idle)
-	case a.ctx.Err() != nil:
-		out.Kind, out.Err = llm.KindTimeout, context.DeadlineExceeded
-		out.Message = "no whole answer within the time limit"
-	default:
-		out.Kind, out.Err, out.Message = llm.KindTransport, err, err.Error()
-	}
-	message := p.scrub(out.Message)
-	if message != out.Message {
-		out.Err = nil // it would say again what was taken out
-	}
-	out.Message = cut(message)
-	return out
-}
-
-// isTransport reports an error of the network, as opposed to one that was said.
-func isTransport(err error) bool {
-	_, said := errors.AsType[*failure](err)
-	return !said
-}
-
-// scrub takes the endpoint's secrets out of a text.
-func (p *Provider) scrub(s string) string {
-	secrets := []string{p.config.APIKey}
-	for _, value := range p.config.Headers {
-		secrets = append(secrets, value)
-		if _, token, ok := strings.Cut(value, " "); ok {
-			secrets = append(secrets, token)
-		}
-	}
-	for _, secret := range secrets {
-		// Shorter values are no secrets, and taking them out would garble the text.
-		if len(secret) >= 6 {
-			s = strings.ReplaceAll(s, secret, "***")
-		}
-	}
-	return s
-}
-
-// cut keeps the first maxMessageBytes of a text, whole runes of valid UTF-8.
-func cut(s string) string {
-	s = strings.ToValidUTF8(strings.TrimSpace(s), "�")
-	if len(s) <= maxMessageBytes {
-		return s
-	}
-	end := maxMessageBytes - len("…")
-	for end > 0 && !utf8.RuneStart(s[end]) {
-		end--
-	}
-	return s[:end] + "…"
-}
 
 // said is an error as an endpoint words it.
 type said struct {
@@ -103,54 +18,54 @@ type said struct {
 	status  int    // a code that is an HTTP status
 }
 
-// failureOf classifies an error reply by its status, refined by its body.
-func failureOf(status int, contentType string, body []byte) *failure {
-	f := &failure{kind: llm.KindOfStatus(status), status: status, message: http.StatusText(status)}
+// FailureOf classifies an error reply by its status, refined by its body.
+func FailureOf(status int, contentType string, body []byte) *Failure {
+	f := &Failure{Kind: llm.KindOfStatus(status), Status: status, Message: http.StatusText(status)}
 	if status >= 300 && status < 400 {
-		f.message = "the endpoint redirects: set base_url to its real address"
+		f.Message = "the endpoint redirects: set base_url to its real address"
 		return f
 	}
 	if isHTML(contentType, body) {
-		f.message = "the endpoint sent a web page instead of an answer"
+		f.Message = "the endpoint sent a web page instead of an answer"
 		return f
 	}
 	s, ok := readError(body, true)
 	if !ok {
 		if text := strings.TrimSpace(string(body)); text != "" {
-			f.message = text
+			f.Message = text
 		}
 		return f
 	}
-	f.structured = true
 	if s.message != "" {
-		f.message = s.message
+		f.Message = s.message
 	}
-	if kind := refine(s, f.kind); kind != "" {
-		f.kind = kind
+	if kind := refine(s, f.Kind); kind != "" {
+		f.Kind = kind
 	}
+	f.MissingModel = f.Kind == llm.KindNotFound && (kindOfWord(s.code) == llm.KindNotFound || strings.Contains(strings.ToLower(s.message), "model"))
 	return f
 }
 
-// inlineFailure finds an error in a body or event that came with status 200. With
+// InlineFailure finds an error in a body or event that came with status 200. With
 // certain set, the whole of it is an error even without an "error" field.
-func inlineFailure(raw []byte, certain bool) *failure {
+func InlineFailure(raw []byte, certain bool) *Failure {
 	s, ok := readError(raw, certain)
 	if !ok {
 		return nil
 	}
-	f := &failure{kind: llm.KindServer, status: s.status, message: s.message, structured: true}
+	f := &Failure{Kind: llm.KindServer, Status: s.status, Message: s.message}
 	if s.status != 0 {
-		f.kind = llm.KindOfStatus(s.status)
+		f.Kind = llm.KindOfStatus(s.status)
 	} else if kind := kindOfWord(s.kind); kind != "" {
-		f.kind = kind
+		f.Kind = kind
 	} else if kind := kindOfWord(s.code); kind != "" {
-		f.kind = kind
+		f.Kind = kind
 	}
-	if kind := refine(s, f.kind); kind != "" {
-		f.kind = kind
+	if kind := refine(s, f.Kind); kind != "" {
+		f.Kind = kind
 	}
-	if f.message == "" {
-		f.message = "the endpoint reported an error without a message"
+	if f.Message == "" {
+		f.Message = "the endpoint reported an error without a message"
 	}
 	return f
 }
@@ -189,6 +104,13 @@ func readError(raw []byte, bare bool) (said, bool) {
 	return readErrorObject(raw)
 }
 
+// IsCodeAndMessage reports that a reply is an error in the form that some endpoints
+// send with status 200: {"code": …, "message": …}.
+func IsCodeAndMessage(raw []byte) bool {
+	s, ok := readErrorObject(raw)
+	return ok && s.message != "" && s.code != ""
+}
+
 func isBlank(raw []byte) bool {
 	switch string(raw) {
 	case "null", "{}", `""`, "false", "[]":
@@ -200,12 +122,12 @@ func isBlank(raw []byte) bool {
 func readErrorObject(raw []byte) (said, bool) {
 	var fields struct {
 		Message json.RawMessage `json:"message"`
-		Msg     text            `json:"msg"`
+		Msg     Text            `json:"msg"`
 		Detail  json.RawMessage `json:"detail"`
 		Code    json.RawMessage `json:"code"`
-		Type    text            `json:"type"`
+		Type    Text            `json:"type"`
 		Inner   struct {
-			Code text `json:"code"`
+			Code Text `json:"code"`
 		} `json:"innererror"`
 	}
 	if json.Unmarshal(raw, &fields) != nil {
@@ -244,9 +166,13 @@ func refine(s said, kind llm.Kind) llm.Kind {
 			return k
 		}
 	}
-	// Most servers other than OpenAI's have no code for it.
-	if kind == llm.KindBadRequest && tooLong(s.message) {
+	// Most servers other than OpenAI's have no code for it, and Anthropic has none
+	// for an account that is used up.
+	switch {
+	case kind == llm.KindBadRequest && tooLong(s.message):
 		return llm.KindContextTooLarge
+	case kind == llm.KindBadRequest && strings.Contains(strings.ToLower(s.message), "credit balance is too low"):
+		return llm.KindQuota
 	}
 	return ""
 }
@@ -255,7 +181,7 @@ func refine(s said, kind llm.Kind) llm.Kind {
 func kindOfWord(word string) llm.Kind {
 	switch strings.ToLower(word) {
 	case "insufficient_quota", "insufficient_balance", "billing_hard_limit_reached", "billing_not_active",
-		"exceeded_current_quota_error", "arrearage", "quota_exceeded":
+		"exceeded_current_quota_error", "arrearage", "quota_exceeded", "billing_error":
 		return llm.KindQuota
 	case "context_length_exceeded", "context_window_exceeded", "model_context_window_exceeded",
 		"exceed_context_size_error", "request_too_large", "string_above_max_length":
@@ -280,7 +206,7 @@ func kindOfWord(word string) llm.Kind {
 
 func tooLong(message string) bool {
 	message = strings.ToLower(message)
-	for _, words := range []string{"maximum context length", "context length", "context window", "context size", "prompt is too long"} {
+	for _, words := range []string{"maximum context length", "context length", "context window", "context size", "prompt is too long", "exceed context limit"} {
 		if strings.Contains(message, words) {
 			return true
 		}
@@ -293,10 +219,4 @@ func isHTML(contentType string, body []byte) bool {
 		return true
 	}
 	return bytes.HasPrefix(bytes.TrimSpace(body), []byte("<"))
-}
-
-// htmlFailure is a web page that came with status 200: an address that is no API.
-func htmlFailure(status int) *failure {
-	return &failure{kind: llm.KindBadRequest, status: status,
-		message: "the endpoint sent a web page instead of an answer: check base_url (it ends in /v1, as a rule)"}
 }
