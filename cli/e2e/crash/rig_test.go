@@ -49,7 +49,8 @@ type rig struct {
 	wrong    []string                 // what the model saw that must not be
 	messages []*message               // all that were sent
 	claimed  map[string]bool          // "token.step.position" of tool runs that a kill found claimed
-	released func()                   // gives the record's lock back
+	released map[string]func()        // give the locks of databases back
+	loose    bool                     // kill somewhere near the point: nothing holds PicoBot there
 	healthy  time.Time                // since when the present life is well
 	starts   []time.Duration          // from exec to well
 	recovery []time.Duration          // from well to the end of the turn that was hit
@@ -78,14 +79,14 @@ func newRig(t testing.TB) *rig {
 	}
 	t.Logf("seed %d", s)
 	r := &rig{TB: t, h: harness.New(t), rand: rand.New(rand.NewPCG(s, 0)), plans: map[string]plan{},
-		asked: map[string][]int{}, claimed: map[string]bool{}, hits: map[string][2]int{}, seen: map[string][]int64{}}
+		asked: map[string][]int{}, claimed: map[string]bool{}, released: map[string]func(){}, hits: map[string][2]int{}, seen: map[string][]int64{}}
 	r.model = fakeopenai.Start(t, fakeopenai.Config{})
 	r.model.Handle(r.answer)
 	r.h.Configure(map[string]any{
 		"providers": map[string]any{"fake": map[string]any{"base_url": r.model.URL(), "api_key": r.model.Key()}},
 		"models":    map[string]any{"main": map[string]any{"provider": "fake", "model": "fake-model"}},
 	})
-	t.Cleanup(r.unlock)
+	t.Cleanup(r.unlockAll)
 	return r
 }
 
@@ -153,12 +154,14 @@ func (r *rig) newLife() {
 	r.life++
 }
 
-// kill kills PicoBot and looks at what it left: a sound record and no process.
-func (r *rig) kill() {
+// kill kills PicoBot and looks at what it left: a sound record and no process. It
+// reports whether PicoBot had not ended by itself before.
+func (r *rig) kill() bool {
 	r.Helper()
 	r.g.Kill9()
-	r.unlock()
+	r.unlockAll()
 	r.rest()
+	return r.g.Killed()
 }
 
 // rest looks at the record while nothing runs.
@@ -188,40 +191,76 @@ func (r *rig) sound() {
 	}
 }
 
-// lock keeps everybody else from writing the record until unlock: what is in
-// PicoBot's hands then stays there.
-func (r *rig) lock() {
-	path := url.URL{Scheme: "file", Opaque: (&url.URL{Path: filepath.Join(r.h.Home, "storage", "sessions.db")}).EscapedPath(),
-		RawQuery: "_txlock=immediate&_pragma=busy_timeout(10000)"}
-	db, err := sql.Open("sqlite", path.String())
+// The databases of an installation.
+const (
+	theRecord   = "storage/sessions.db"
+	theTemporal = "temporal/temporal.db"
+)
+
+// database opens one of the installation's databases.
+func (r *rig) database(name, query string) (*sql.DB, error) {
+	path := url.URL{Scheme: "file", Opaque: (&url.URL{Path: filepath.Join(r.h.Home, filepath.FromSlash(name))}).EscapedPath(), RawQuery: query}
+	return sql.Open("sqlite", path.String())
+}
+
+// lock keeps everybody else from writing a database until it is unlocked. With the
+// record locked, what PicoBot has in its hands stays there; with Temporal's locked,
+// nothing goes on that is not going on already. So whoever kills can take their time.
+func (r *rig) lock(name string) {
+	db, err := r.database(name, "_txlock=immediate&_pragma=busy_timeout(10000)")
 	if err != nil {
-		r.Errorf("lock the record: %v", err)
+		r.Errorf("lock %s: %v", name, err)
 		return
 	}
 	tx, err := db.Begin()
 	if err != nil {
 		_ = db.Close()
-		r.Errorf("lock the record: %v", err)
+		r.Errorf("lock %s: %v", name, err)
 		return
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.released = func() { _ = tx.Rollback(); _ = db.Close() }
+	r.released[name] = func() { _ = tx.Rollback(); _ = db.Close() }
 }
 
-func (r *rig) locked() bool {
+func (r *rig) locked(name string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.released != nil
+	return r.released[name] != nil
 }
 
-func (r *rig) unlock() {
+func (r *rig) unlock(name string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.released != nil {
-		r.released()
-		r.released = nil
+	if release := r.released[name]; release != nil {
+		release()
+		delete(r.released, name)
 	}
+}
+
+func (r *rig) unlockAll() {
+	r.unlock(theRecord)
+	r.unlock(theTemporal)
+}
+
+// hold has Temporal stand still from now on, unless the kill is to be a loose one.
+func (r *rig) hold() {
+	if !r.loose && !r.locked(theTemporal) {
+		r.lock(theTemporal)
+	}
+}
+
+// open reports whether Temporal's files show an open run of the message's session.
+// PicoBot is not running.
+func (r *rig) open(m *message) bool {
+	r.Helper()
+	db, err := r.database(theTemporal, "mode=ro&_pragma=query_only(ON)")
+	r.must(err)
+	defer db.Close()
+	const completed = 3 // enums.WORKFLOW_EXECUTION_STATE_COMPLETED of the server
+	var n int
+	r.must(db.QueryRow(`SELECT count(*) FROM current_executions WHERE workflow_id = ? AND state <> ?`, r.run(m), completed).Scan(&n))
+	return n > 0
 }
 
 // one returns the first value of a query on the record, "" when there is none.
@@ -368,11 +407,11 @@ func (r *rig) recovered(m *message) {
 	r.recovery = append(r.recovery, max(0, time.UnixMilli(at).Sub(r.healthy)))
 }
 
-// interrupted lists the messages whose turns are running.
-func (r *rig) interrupted() []*message {
+// unfinished lists the messages whose turns wait or run.
+func (r *rig) unfinished() []*message {
 	var out []*message
 	for _, m := range r.messages {
-		if r.status(m) == "running" {
+		if s := r.status(m); s == "running" || s == "queued" {
 			out = append(out, m)
 		}
 	}
@@ -491,9 +530,21 @@ func first(step fakeopenai.Step, later func(int) fakeopenai.Step) func(int) fake
 
 // held is a step whose first answer PicoBot gets but cannot write down.
 func (r *rig) held(step func(int) fakeopenai.Step) func(int) fakeopenai.Step {
+	return r.locking(theRecord, step)
+}
+
+// untold is a step whose first answer PicoBot writes down but cannot tell Temporal of.
+func (r *rig) untold(step func(int) fakeopenai.Step) func(int) fakeopenai.Step {
+	if r.loose {
+		return step
+	}
+	return r.locking(theTemporal, step)
+}
+
+func (r *rig) locking(name string, step func(int) fakeopenai.Step) func(int) fakeopenai.Step {
 	return func(n int) fakeopenai.Step {
 		if n == 1 {
-			r.lock()
+			r.lock(name)
 		}
 		return step(n)
 	}
@@ -503,6 +554,14 @@ func (r *rig) held(step func(int) fakeopenai.Step) func(int) fakeopenai.Step {
 func act(token string, step, position int, more string) fakeopenai.ToolCall {
 	return fakeopenai.ToolCall{ID: fmt.Sprintf("call_%s_%d_%d", token, step, position), Name: "bash",
 		Arguments: fmt.Sprintf(`{"command":"echo %s.%d.%d >> effects%s"}`, token, step, position, more)}
+}
+
+// untilLet goes behind act: the command ends once it is let.
+func untilLet(token string) string { return "; until [ -e let." + token + " ]; do sleep 0.01; done" }
+
+func (r *rig) let(token string) {
+	r.Helper()
+	r.h.WriteFile(filepath.Join(r.h.Workspace(), "let."+token), "")
 }
 
 // look is a call that acts nowhere.

@@ -135,6 +135,9 @@ func (p *Process) Running() bool {
 	}
 }
 
+// Killed reports whether a signal ended the process, rather than the process itself.
+func (p *Process) Killed() bool { return !p.Running() && p.code < 0 }
+
 // PID is the process's id.
 func (p *Process) PID() int { return p.cmd.Process.Pid }
 
