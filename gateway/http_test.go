@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net"
 	"net/http"
 	"net/url"
@@ -335,4 +336,24 @@ func TestServerListensOnWhatItIsGiven(t *testing.T) {
 	require.Equal(t, ln.Addr().String(), r.server.Addr())
 	status, _, _ := r.do(http.MethodGet, "/health", nil)
 	require.Equal(t, http.StatusOK, status)
+}
+
+func TestLargeRowsAreListedInSmallLists(t *testing.T) {
+	r := newRig(t)
+	p, w := r.connect(protocol.Hello{})
+	const rows, size = 6, 200 << 10
+	for i := range rows / 2 {
+		p.say(fmt.Sprint(i), strings.Repeat("q", size))
+		p.until(func(f protocol.ServerFrame) bool { _, ok := f.(protocol.Accepted); return ok })
+		p.until(ends(r.run(w.SessionID, strings.Repeat("a", size))))
+	}
+	at := "/api/v1/sessions/" + url.PathEscape(w.SessionID) + "/messages?from_seq="
+	next, seen := "1", 0 // behind the prompt
+	for next != "" {
+		var got list[protocol.Message]
+		r.get(at+next, &got)
+		require.LessOrEqual(t, len(got.Items), 2)
+		seen, next = seen+len(got.Items), got.Next
+	}
+	require.Equal(t, rows, seen)
 }

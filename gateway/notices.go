@@ -31,7 +31,13 @@ func (c *conn) shows(o store.Outbound) bool {
 // handOver sends what waits for this chat. replayed tells that the peer has had the
 // rows of the session, so that replies among them are no news.
 func (c *conn) handOver(ctx context.Context, replayed bool) {
+	if c.broken != nil {
+		return
+	}
 	pending, err := c.server.deps.Record.PendingOutbound(ctx, chat.ChannelCLI, c.hello.ChatID)
+	if ctx.Err() != nil {
+		return // the peer has gone meanwhile, its messages stay pending
+	}
 	if err != nil {
 		c.log.Error("the outbox could not be read, its messages stay pending", "error", err)
 		return

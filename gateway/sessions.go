@@ -73,7 +73,8 @@ func (s *Server) listMessages(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if _, err := s.deps.Record.Session(r.Context(), r.PathValue("id")); err != nil {
+	session, err := s.deps.Record.Session(r.Context(), r.PathValue("id"))
+	if err != nil {
 		return err
 	}
 	rows, err := s.deps.Record.Messages(r.Context(), r.PathValue("id"), from, limit)
@@ -81,7 +82,7 @@ func (s *Server) listMessages(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	next := ""
-	if len(rows) == limit {
+	if n := len(rows); n == limit || n > 0 && rows[n-1].Seq < session.LastSeq { // large rows come in smaller lists
 		next = strconv.FormatInt(rows[len(rows)-1].Seq, 10)
 	}
 	return writeList(w, each(rows, func(x store.Row) protocol.Message { return rowFrame(x) }), next)

@@ -25,7 +25,8 @@ type Changes struct {
 	Next  Cursor
 }
 
-// maxChanges bounds the rows of one Changes; the next call goes on behind them.
+// maxChanges bounds the rows of one Changes, like maxPage their bytes; the next call
+// goes on behind them.
 const maxChanges = 500
 
 // Changes returns what a reader of the session has not seen yet. Turns are only
@@ -36,13 +37,14 @@ func (s *Store) Changes(ctx context.Context, sessionID string, c Cursor) (Change
 	err := s.view(ctx, func(q querier) error {
 		rows, err := q.rows(`SELECT `+rowColumns+` FROM messages
 			WHERE session_id = ? AND seq > ? AND origin_seq IS NULL AND role <> 'system' ORDER BY seq LIMIT ?`, sessionID, c.Seq, maxChanges)
-		if out.Rows, err = collect(rows, err, scanRow); err != nil {
+		var more bool
+		if out.Rows, more, err = page(rows, err); err != nil {
 			return err
 		}
 		if n := len(out.Rows); n > 0 {
 			out.Next.Seq = out.Rows[n-1].Seq
 		}
-		if len(out.Rows) == maxChanges {
+		if more || len(out.Rows) == maxChanges {
 			return nil
 		}
 		rows, err = q.rows(`SELECT `+turnColumns+` FROM turns WHERE session_id = ? AND rev > ? ORDER BY rev`, sessionID, c.Rev)

@@ -92,15 +92,15 @@ func jsonOrNull(v any, n int) (sql.NullString, error) {
 }
 
 // Messages returns the session's original rows with a seq greater than fromSeq,
-// in order, at most max (0 = 100). Copies that compaction made and its summary
-// rows are left out.
+// in order, at most max (0 = 100) and fewer where they are large: there may be more
+// until there are none. Copies that compaction made and its summary rows are left out.
 func (s *Store) Messages(ctx context.Context, sessionID string, fromSeq int64, max int) ([]Row, error) {
 	var out []Row
 	err := s.view(ctx, func(q querier) error {
 		rows, err := q.rows(`SELECT `+rowColumns+` FROM messages
 			WHERE session_id = ? AND seq > ? AND origin_seq IS NULL AND coalesce(marker, '') <> ?
 			ORDER BY seq LIMIT ?`, sessionID, fromSeq, chat.MarkerHistoryCompaction, limit(max))
-		out, err = collect(rows, err, scanRow)
+		out, _, err = page(rows, err)
 		return err
 	})
 	return out, err
