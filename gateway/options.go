@@ -27,6 +27,7 @@ type Options struct {
 	AllowedOrigins  []string
 	MaxMessageBytes int64 // 0 = 8 MiB
 	MaxConnections  int   // WebSockets at once; 0 = 1024
+	MaxStrangers    int   // connections at once that have shown no token or ask for nothing; 0 = 512
 	Version         string
 	// Locale is the language for clients that name none; "" = English.
 	Locale string
@@ -62,6 +63,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.MaxConnections <= 0 {
 		o.MaxConnections = 1024
+	}
+	if o.MaxStrangers <= 0 {
+		o.MaxStrangers = 512
 	}
 	if o.ActiveWithin <= 0 {
 		o.ActiveWithin = 24 * time.Hour

@@ -64,9 +64,13 @@ func (s *Server) endpoint(methods map[string]route) http.Handler {
 			method = http.MethodGet
 		}
 		rt, ok := methods[method]
+		known := s.guard.knows(r)
+		if c, ok := netConn(r); known && ok {
+			s.lobby.leave(c)
+		}
 		var err error
 		switch {
-		case !rt.open && !s.guard.knows(r):
+		case !rt.open && !known:
 			err = errUnauthorized
 			w.Header().Set("WWW-Authenticate", "Bearer")
 		case methods == nil:

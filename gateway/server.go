@@ -21,6 +21,7 @@ type Server struct {
 	listener net.Listener
 	http     *http.Server
 	guard    *guard
+	lobby    *lobby
 	health   *healthCache
 	delivery *CLI
 	commands commandTable
@@ -55,7 +56,7 @@ func New(o Options, d Deps) (*Server, error) {
 		return nil, errors.Join(err, ln.Close())
 	}
 	s := &Server{
-		opts: o, deps: d, log: d.Logger, listener: ln, guard: g,
+		opts: o, deps: d, log: d.Logger, listener: ln, guard: g, lobby: newLobby(o.MaxStrangers),
 		health:   newHealthCache(d, o),
 		delivery: newCLI(),
 		commands: newCommandTable(),
@@ -74,6 +75,7 @@ func New(o Options, d Deps) (*Server, error) {
 		MaxHeaderBytes:    64 << 10,
 		ErrorLog:          slog.NewLogLogger(d.Logger.Handler(), slog.LevelDebug),
 		ConnContext:       withNetConn,
+		ConnState:         s.lobby.changed,
 	}
 	return s, nil
 }
@@ -157,4 +159,10 @@ type netConnKey struct{}
 // cannot be made to let go of one whose peer does not answer.
 func withNetConn(ctx context.Context, c net.Conn) context.Context {
 	return context.WithValue(ctx, netConnKey{}, c)
+}
+
+// netConn returns the connection below a request; ok is false where there is none.
+func netConn(r *http.Request) (c net.Conn, ok bool) {
+	c, ok = r.Context().Value(netConnKey{}).(net.Conn)
+	return c, ok
 }

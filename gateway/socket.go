@@ -2,7 +2,6 @@ package gateway
 
 import (
 	"context"
-	"net"
 	"net/http"
 	"sync"
 	"time"
@@ -26,7 +25,7 @@ func (s *Server) getSocket(w http.ResponseWriter, r *http.Request) error {
 	default:
 		return &httpError{http.StatusServiceUnavailable, "too_many_connections", "too many connections are open: close some"}
 	}
-	raw, ok := r.Context().Value(netConnKey{}).(net.Conn)
+	raw, ok := netConn(r)
 	if !ok || r.Header.Get("Upgrade") == "" {
 		return badRequest("this endpoint speaks WebSocket: connect to it with a WebSocket client")
 	}
