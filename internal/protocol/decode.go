@@ -23,11 +23,11 @@ func Decode(b []byte) (ClientFrame, *Error) {
 	if !utf8.Valid(b) {
 		return nil, badFrame("a frame must be UTF-8 text")
 	}
-	// By way of a map, because encoding/json matches struct keys without regard to case.
-	var f fields
-	if err := json.Unmarshal(b, &f.raw); err != nil || f.raw == nil {
+	if !json.Valid(b) || !isObject(b) {
 		return nil, badFrame("a frame must be one JSON object")
 	}
+	// Key by key, because encoding/json matches struct keys without regard to case.
+	f := fields{raw: pick(b, frameKeys)}
 	typ := f.str("type", required, maxWord)
 	if f.err != nil {
 		return nil, f.err
@@ -52,6 +52,20 @@ func Decode(b []byte) (ClientFrame, *Error) {
 		return nil, f.err
 	}
 	return out, nil
+}
+
+// frameKeys are the keys that some frame of a client has.
+var frameKeys = keys("type", "client_id", "chat_id", "sender_id", "session_id", "from_seq", "agent", "locale", "id", "content", "media", "turn_id")
+
+// mediaKeys are those of an attachment.
+var mediaKeys = keys("type", "url", "path", "data", "mime")
+
+func keys(names ...string) map[string]bool {
+	out := map[string]bool{}
+	for _, name := range names {
+		out[name] = true
+	}
+	return out
 }
 
 // maxSessionID leaves room for a channel, a chat id of MaxID bytes that are all
@@ -175,18 +189,22 @@ func (f *fields) media(key string) []Media {
 	if !ok {
 		return nil
 	}
-	var list []map[string]json.RawMessage
-	if err := json.Unmarshal(v, &list); err != nil {
+	if !isList(v) {
 		f.fail("%q must be a list of objects", key)
 		return nil
 	}
-	if len(list) > MaxMedia {
-		f.fail("%q must not have more than %d entries", key, MaxMedia)
-		return nil
-	}
 	var out []Media // nil for an empty list: as good as none
-	for i, raw := range list {
-		m := fields{raw: raw}
+	for entry := range elements(v) {
+		i := len(out)
+		if i == MaxMedia {
+			f.fail("%q must not have more than %d entries", key, MaxMedia)
+			return nil
+		}
+		if !isObject(entry) {
+			f.fail("%q must be a list of objects", key)
+			return nil
+		}
+		m := fields{raw: pick(entry, mediaKeys)}
 		out = append(out, Media{
 			Type: m.str("type", required, maxWord),
 			URL:  m.str("url", optional, maxRef),
