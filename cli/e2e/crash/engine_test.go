@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -82,6 +83,7 @@ func TestEngineFilesThatAreLostOrOfOthers(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.start()
+	n := 0
 	for i, c := range []struct {
 		name   string
 		change func()
@@ -98,31 +100,35 @@ func TestEngineFilesThatAreLostOrOfOthers(t *testing.T) {
 		if !long() && (c.name == "another schema" || c.name == "no engine.json") {
 			continue
 		}
-		name := fmt.Sprintf("e%d", i)
-		r.quick("tool", name+"q")
-		between := i%2 == 1 && !long()
-		var hit []*message
-		if !between {
-			hit = r.busy(name)
-		}
-		if i%3 == 2 {
-			r.g.Stop()
-			r.rest()
-		} else {
-			r.kill()
-		}
-		c.change()
-		r.start()
-		if got := strings.Contains(r.g.Stderr.String(), "starts with empty files"); got != c.fresh {
-			t.Errorf("%s: new files: %v, want %v", c.name, got, c.fresh)
-		}
-		for _, m := range hit {
-			r.recovered(m)
-		}
-		r.quick("tool", name+"after")
-		r.settle()
-		if t.Failed() {
-			t.Fatalf("after %s", c.name)
+		for _, midTurn := range []bool{true, false} {
+			if !long() && c.name != "deleted" && midTurn == (i%2 == 1) {
+				continue
+			}
+			name := fmt.Sprintf("e%d", n)
+			r.quick("tool", name+"q")
+			var hit []*message
+			if midTurn {
+				hit = r.busy(name)
+			}
+			if n++; n%3 == 0 {
+				r.g.Stop()
+				r.rest()
+			} else {
+				r.kill()
+			}
+			c.change()
+			r.start()
+			if got := strings.Contains(r.g.Stderr.String(), "starts with empty files"); got != c.fresh {
+				t.Errorf("%s: new files: %v, want %v", c.name, got, c.fresh)
+			}
+			for _, m := range hit {
+				r.recovered(m)
+			}
+			r.quick("tool", name+"after")
+			r.settle()
+			if t.Failed() {
+				t.Fatalf("after %s, mid-turn: %v", c.name, midTurn)
+			}
 		}
 	}
 	r.report()
@@ -293,8 +299,38 @@ func TestTwoGatewaysOnOneHome(t *testing.T) {
 		t.Errorf("both gave up: %s", winner.Stderr)
 	}
 	winner.Kill9()
+	r.killed++
 	r.rest()
 	r.start()
 	r.quick("tool", "after")
 	r.settle()
+}
+
+// A port that the configuration names and somebody else has taken meanwhile: PicoBot
+// says so and leaves, and what was going on goes on once the port is free.
+func TestPortsThatAreTakenAfterAKill(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.start()
+	for i, key := range []string{"gateway.addr", "temporal.address", "temporal.ui_addr"} {
+		hit := r.busy(fmt.Sprint("p", i))
+		r.kill()
+		ln, err := net.Listen("tcp", "127.0.0.1:0")
+		r.must(err)
+		sections := map[string]map[string]any{"gateway": {"addr": "127.0.0.1:0"}, "temporal": {"address": "127.0.0.1:0", "ui_addr": "127.0.0.1:0"}}
+		section, name, _ := strings.Cut(key, ".")
+		sections[section][name] = ln.Addr().String()
+		r.h.Configure(map[string]any{"gateway": sections["gateway"], "temporal": sections["temporal"]})
+		if res := r.h.Run("gateway"); res.Code != 1 || res.Stdout != "" || !strings.Contains(res.Stderr, ln.Addr().String()) || !strings.Contains(res.Stderr, fmt.Sprint(os.Getpid())) {
+			t.Errorf("%s is taken: %+v", key, res)
+		}
+		r.rest()
+		r.must(ln.Close())
+		r.start()
+		for _, m := range hit {
+			r.recovered(m)
+		}
+		r.settle()
+	}
+	r.report()
 }

@@ -76,22 +76,31 @@ func TestStoppedForLongerThanEveryHeartbeat(t *testing.T) {
 }
 
 // PicoBot dies and Temporal lives: nothing proves that the worker is dead, so its work
-// is given up when its heartbeats are missed.
+// is given up when its heartbeats are missed. What was written down and Temporal did
+// not hear of is not asked for again.
 func TestKilledBesideAnExternalTemporal(t *testing.T) {
 	t.Parallel()
-	r, _ := newExternal(t)
+	r, temporal := newExternal(t)
 	r.start()
 	for i := range 3 {
 		token := fmt.Sprintf("y%d", i)
+		release := make(chan struct{})
 		tool := r.send("tool", token+"t", "completed", plan{ask(act(token+"t", 1, 0, "; sleep 60")), say("answer")})
 		model := r.send("model", token+"m", "completed", plan{first(fakeopenai.Hang{}, ask(act(token+"m", 1, 0, ""))), say("answer")})
 		r.send("tool", token+"tb", "completed", plan{ask(act(token+"tb", 1, 0, "")), say("answer")})
+		answer := ask(look(token+"u", 1, 0))
+		untold := r.send("untold", token+"u", "completed", plan{first(fakeopenai.Hang{Release: release, Then: answer(1)}, answer), say("answer")})
 		untilActed(r, tool)
 		untilAsked(1)(r, model)
+		untilAsked(1)(r, untold)
 		accepted := r.send("third", token+"a", "completed", plan{say("answer")})
+		temporal.Signal(syscall.SIGSTOP)
+		close(release)
+		untilAnswered(r, untold)
 		r.kill()
+		temporal.Signal(syscall.SIGCONT)
 		r.start()
-		for _, m := range []*message{tool, model, accepted} {
+		for _, m := range []*message{tool, model, untold, accepted} {
 			r.recovered(m)
 		}
 		r.quick("third", token+"after")

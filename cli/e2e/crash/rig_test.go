@@ -4,6 +4,7 @@ import (
 	"database/sql"
 	"flag"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"net/url"
 	"os"
@@ -26,7 +27,11 @@ var (
 
 func TestMain(m *testing.M) {
 	flag.Parse()
-	os.Exit(harness.Main(m))
+	code := harness.Main(m)
+	if long() {
+		fmt.Print(total)
+	}
+	os.Exit(code)
 }
 
 // long reports whether the long version was asked for.
@@ -58,6 +63,7 @@ type rig struct {
 	sockets  map[string]*harness.Conn // of this life, by chat
 	seen     map[string][]int64       // the rows that clients were shown, by chat, over all lives
 	beside   []int                    // processes that live on beside PicoBot
+	killed   int                      // how often a process was killed
 }
 
 // plan is what the model says to a message, step by step. n counts the requests for
@@ -86,7 +92,10 @@ func newRig(t testing.TB) *rig {
 		"providers": map[string]any{"fake": map[string]any{"base_url": r.model.URL(), "api_key": r.model.Key()}},
 		"models":    map[string]any{"main": map[string]any{"provider": "fake", "model": "fake-model"}},
 	})
-	t.Cleanup(r.unlockAll)
+	t.Cleanup(func() {
+		r.unlockAll()
+		total.add(r)
+	})
 	return r
 }
 
@@ -161,15 +170,16 @@ func (r *rig) kill() bool {
 	r.g.Kill9()
 	r.unlockAll()
 	r.rest()
+	if r.g.Killed() {
+		r.killed++
+	}
 	return r.g.Killed()
 }
 
 // rest looks at the record while nothing runs.
 func (r *rig) rest() {
 	r.Helper()
-	for _, label := range r.h.Record(`SELECT i.external_id || '.' || x.step || '.' || x.position FROM tool_runs x JOIN inbound_messages i ON i.turn_id = x.turn_id WHERE x.status = 'claimed'`) {
-		r.claimed[label] = true
-	}
+	r.noteClaimed()
 	r.sound()
 	deadline := time.Now().Add(10 * time.Second)
 	for {
@@ -181,6 +191,14 @@ func (r *rig) rest() {
 			r.Fatalf("left running by a dead PicoBot:\n%s", strings.Join(left, "\n"))
 		}
 		time.Sleep(10 * time.Millisecond)
+	}
+}
+
+// noteClaimed remembers the calls that a kill interrupts.
+func (r *rig) noteClaimed() {
+	r.Helper()
+	for _, label := range r.h.Record(`SELECT i.external_id || '.' || x.step || '.' || x.position FROM tool_runs x JOIN inbound_messages i ON i.turn_id = x.turn_id WHERE x.status = 'claimed'`) {
+		r.claimed[label] = true
 	}
 }
 
@@ -407,11 +425,11 @@ func (r *rig) recovered(m *message) {
 	r.recovery = append(r.recovery, max(0, time.UnixMilli(at).Sub(r.healthy)))
 }
 
-// unfinished lists the messages whose turns wait or run.
-func (r *rig) unfinished() []*message {
+// with lists the messages whose turns have one of these statuses.
+func (r *rig) with(statuses ...string) []*message {
 	var out []*message
 	for _, m := range r.messages {
-		if s := r.status(m); s == "running" || s == "queued" {
+		if slices.Contains(statuses, r.status(m)) {
 			out = append(out, m)
 		}
 	}
@@ -483,13 +501,7 @@ func (r *rig) check() {
 // report logs what was measured.
 func (r *rig) report() {
 	r.Helper()
-	for _, name := range slices.Sorted(func(yield func(string) bool) {
-		for name := range r.hits {
-			if !yield(name) {
-				return
-			}
-		}
-	}) {
+	for _, name := range slices.Sorted(maps.Keys(r.hits)) {
 		r.Logf("%-45s hit %d of %d", name, r.hits[name][0], r.hits[name][1])
 	}
 	r.Logf("start until well:   %s", spread(r.starts))
