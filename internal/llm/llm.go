@@ -26,6 +26,9 @@ type Request struct {
 	// ForbidTools keeps Tools in the request (some providers demand it when the
 	// history has tool messages) but forbids the model to call one.
 	ForbidTools bool
+	// Schema asks for an answer in JSON, nil = words. Not together with Tools that
+	// may be called.
+	Schema *Schema
 }
 
 // Model is what a request needs to know of the configured model.
@@ -88,11 +91,12 @@ const (
 )
 
 // Response is a whole answer. Tool calls have non-empty ids, unique within the
-// response; their arguments are what the model wrote, "" written as "{}".
+// response; their arguments are what the model wrote, "" written as "{}". The
+// calls of an answer that its length limit cut may be half-written: they never run.
 type Response struct {
 	Content          string
-	ReasoningContent string
+	ReasoningContent string // as a row stores it, see chat.ParseReasoning
 	ToolCalls        []chat.ToolCall
 	Stop             StopReason
-	Usage            chat.Usage // zero when the provider reported none
+	Usage            chat.Usage // zero when the provider reported none; what was cached counts, too
 }

@@ -2,7 +2,6 @@ package openai
 
 import (
 	"encoding/json"
-	"fmt"
 	"strings"
 
 	goopenai "github.com/sashabaranov/go-openai"
@@ -210,12 +209,8 @@ func (a *accumulator) stop() (llm.StopReason, error) {
 
 // toolCalls returns the calls with ids that are there and unique.
 func (a *accumulator) toolCalls() ([]chat.ToolCall, error) {
-	taken := map[string]bool{}
-	for _, e := range a.calls {
-		taken[e.id] = true
-	}
-	used := map[string]bool{}
 	var calls []chat.ToolCall
+	var ids []string
 	for _, e := range a.calls {
 		arguments := e.arguments.String()
 		if e.name == "" && strings.TrimSpace(arguments) == "" {
@@ -227,26 +222,11 @@ func (a *accumulator) toolCalls() ([]chat.ToolCall, error) {
 		if strings.TrimSpace(arguments) == "" {
 			arguments = "{}"
 		}
-		id := e.id
-		if id == "" {
-			id = fmt.Sprintf("call_%d", len(calls)+1)
-			if taken[id] {
-				id = unique(id, taken)
-			}
-		} else if used[id] {
-			id = unique(id, taken)
-		}
-		taken[id], used[id] = true, true
-		calls = append(calls, chat.NewToolCall(id, e.name, arguments))
+		ids = append(ids, e.id)
+		calls = append(calls, chat.NewToolCall("", e.name, arguments))
+	}
+	for i, id := range llm.UniqueIDs(ids) {
+		calls[i].ID = id
 	}
 	return calls, nil
-}
-
-// unique returns id with the first suffix that makes it new.
-func unique(id string, taken map[string]bool) string {
-	for n := 2; ; n++ {
-		if candidate := fmt.Sprintf("%s_%d", id, n); !taken[candidate] {
-			return candidate
-		}
-	}
 }

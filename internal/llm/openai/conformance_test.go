@@ -26,10 +26,12 @@ func step(a providertest.Answer) fakeopenai.Step {
 	switch {
 	case a.Hang:
 		return fakeopenai.Hang{}
+	case a.Page:
+		return fakeopenai.Raw{Status: a.Status, ContentType: "text/html", Body: "<html><body>Bad gateway</body></html>"}
 	case a.Status != 0:
 		return fakeopenai.Error{Status: a.Status, Type: "some_error", RetryAfter: a.RetryAfter}
 	}
-	reply := fakeopenai.Reply{Text: a.Text, Reasoning: a.Reasoning}
+	reply := fakeopenai.Reply{Text: a.Text + a.JSON, Reasoning: a.Reasoning}
 	reply.Usage = &fakeopenai.Usage{Prompt: int(a.Usage.PromptTokens), Completion: int(a.Usage.CompletionTokens)}
 	for _, c := range a.Calls {
 		reply.ToolCalls = append(reply.ToolCalls, fakeopenai.ToolCall{ID: c.ID, Name: c.Function.Name, Arguments: c.Function.Arguments})
@@ -37,8 +39,15 @@ func step(a providertest.Answer) fakeopenai.Step {
 	if a.Length {
 		reply.FinishReason = "length"
 	}
-	if a.Cut {
-		return fakeopenai.CutStream{Reply: reply, AfterChunks: 5}
+	if a.Refusal {
+		reply.FinishReason = "content_filter"
+	}
+	if a.Cut || a.Early || a.Overload {
+		cut := fakeopenai.CutStream{Reply: reply, AfterChunks: 5, Clean: a.Early}
+		if a.Overload {
+			cut.Error = &fakeopenai.Error{Type: "overloaded_error", Message: "Overloaded"}
+		}
+		return cut
 	}
 	return reply
 }

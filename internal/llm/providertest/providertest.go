@@ -20,6 +20,7 @@ import (
 // Answer is what a backend does with one model call.
 type Answer struct {
 	Text      string
+	JSON      string // in the form that the request asked for, whichever way
 	Reasoning string
 	Calls     []chat.ToolCall
 	Length    bool // cut by the length limit
@@ -27,7 +28,11 @@ type Answer struct {
 
 	Status     int // an error with this status instead of an answer
 	RetryAfter time.Duration
+	Page       bool // a web page with that status, as proxies send
 	Cut        bool // break the connection in the middle of the answer
+	Early      bool // end in good order in the middle of the answer
+	Overload   bool // report an overload in the middle of the answer
+	Refusal    bool // withhold the answer
 	Hang       bool // do not answer until the client leaves
 }
 
@@ -53,12 +58,20 @@ func Run(t *testing.T, start func(t *testing.T) Backend, connect func(url string
 		"streams deltas that add up to the answer":              deltasAddUp,
 		"returns parallel tool calls in order":                  toolCalls,
 		"says when the length limit cut the answer":             lengthLimit,
+		"says when the length limit cut a call":                 cutCall,
+		"says when the answer was withheld":                     withheld,
+		"answers in JSON when asked for it":                     answersJSON,
+		"takes back its own thoughts":                           ownThoughts,
+		"sends what another provider thought and called":        otherHistory,
 		"sends a history with tools that the server accepts":    toolHistory,
 		"sends odd messages that the server accepts":            oddHistory,
 		"forbids tools without leaving them out":                forbidTools,
 		"classifies errors and asks only once":                  statuses,
 		"passes on how long to wait":                            retryAfter,
 		"fails when the connection breaks":                      brokenConnection,
+		"fails when the answer ends too early":                  earlyEnd,
+		"fails when the answer turns into an error":             overload,
+		"keeps web pages out of errors":                         webPage,
 		"stops when its context is cancelled":                   cancelled,
 		"stops at its deadline":                                 deadline,
 		"does not begin with a context that has ended":          endedContext,
@@ -116,13 +129,19 @@ func (a Answer) response() llm.Response {
 	return llm.Response{Content: a.Text, ReasoningContent: a.Reasoning, ToolCalls: a.Calls, Stop: llm.StopToolCalls, Usage: a.Usage}
 }
 
+// shown is a response with its reasoning as people are shown it.
+func shown(r llm.Response) llm.Response {
+	r.ReasoningContent = chat.ReasoningText(r.ReasoningContent)
+	return r
+}
+
 func sameAnswer(t *testing.T, f fixture) {
 	want := richAnswer()
 	bothWays(t, func(t *testing.T, stream bool) {
 		f.Queue(want)
 		got, err := f.provider.Complete(t.Context(), request(stream, user("hi")), nil)
 		require.NoError(t, err)
-		require.Empty(t, cmp.Diff(want.response(), got))
+		require.Empty(t, cmp.Diff(want.response(), shown(got)))
 	})
 }
 
@@ -143,7 +162,7 @@ func deltasAddUp(t *testing.T, f fixture) {
 	})
 	require.NoError(t, err)
 	require.Equal(t, got.Content, text.String())
-	require.Equal(t, got.ReasoningContent, reasoning.String())
+	require.Equal(t, chat.ReasoningText(got.ReasoningContent), reasoning.String())
 	require.Greater(t, count, 2, "the answer came in one piece")
 }
 
@@ -166,6 +185,96 @@ func lengthLimit(t *testing.T, f fixture) {
 		require.NoError(t, err)
 		require.Equal(t, llm.StopLength, got.Stop)
 		require.Equal(t, "half an ans", got.Content)
+	})
+}
+
+func cutCall(t *testing.T, f fixture) {
+	bothWays(t, func(t *testing.T, stream bool) {
+		f.Queue(Answer{Calls: []chat.ToolCall{chat.NewToolCall("a", "calculator", `{"expr`)}, Length: true})
+		got, err := f.provider.Complete(t.Context(), request(stream, user("hi")), nil)
+		require.NoError(t, err)
+		require.Equal(t, llm.StopLength, got.Stop, "the caller must see that the call is half-written")
+	})
+}
+
+func withheld(t *testing.T, f fixture) {
+	bothWays(t, func(t *testing.T, stream bool) {
+		f.Queue(Answer{Refusal: true}, Answer{Text: "I would rather", Refusal: true})
+		_, err := f.provider.Complete(t.Context(), request(stream, user("hi")), nil)
+		require.Equal(t, llm.KindContentFiltered, llm.KindOf(err))
+		got, err := f.provider.Complete(t.Context(), request(stream, user("hi")), nil)
+		require.NoError(t, err)
+		require.Equal(t, llm.StopContentFilter, got.Stop)
+		require.Equal(t, "I would rather", got.Content)
+	})
+}
+
+func answersJSON(t *testing.T, f fixture) {
+	for name, schema := range map[string]string{
+		"closed": `{"type":"object","properties":{"facts":{"type":"array","items":{"type":"string"}}},"required":["facts"],"additionalProperties":false}`,
+		"open":   `{"type":"object","properties":{"facts":{"type":"array","items":{"type":"string"}}}}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			bothWays(t, func(t *testing.T, stream bool) {
+				req := request(stream, user("hi"))
+				req.Tools = nil
+				req.Schema = &llm.Schema{Name: "plan", JSON: json.RawMessage(schema)}
+				f.Queue(Answer{JSON: `{"facts":["a"]}`})
+				got, err := f.provider.Complete(t.Context(), req, nil)
+				require.NoError(t, err)
+				require.JSONEq(t, `{"facts":["a"]}`, got.Content)
+				require.Empty(t, got.ToolCalls)
+				require.Equal(t, llm.StopEnd, got.Stop)
+			})
+		})
+	}
+}
+
+func ownThoughts(t *testing.T, f fixture) {
+	for _, mode := range []string{"", "auto", "echo", "drop"} {
+		t.Run(mode, func(t *testing.T) {
+			bothWays(t, func(t *testing.T, stream bool) {
+				f.Queue(richAnswer(), richAnswer(), Answer{Text: "done"})
+				messages := []llm.Message{user("hi")}
+				for step := range 3 {
+					req := request(stream, messages...)
+					req.Model.Reasoning = mode
+					got, err := f.provider.Complete(t.Context(), req, nil)
+					require.NoError(t, err, "step %d", step)
+					for i := range got.ToolCalls { // as the record makes them unique
+						got.ToolCalls[i].ID += fmt.Sprint(step)
+					}
+					messages = append(messages, assistant(got))
+					for _, call := range got.ToolCalls {
+						messages = append(messages, result(call, "x"))
+					}
+				}
+				require.Empty(t, f.Refused())
+			})
+		})
+	}
+}
+
+// otherHistory is a conversation that another provider's model began: a fallback
+// takes it over, in the middle of a turn.
+func otherHistory(t *testing.T, f fixture) {
+	bothWays(t, func(t *testing.T, stream bool) {
+		for _, mode := range []string{"auto", "echo", "drop"} {
+			thought := llm.Response{ReasoningContent: "plain", ToolCalls: []chat.ToolCall{chat.NewToolCall("functions.bash:0", "a tool that is gone", "{}")}}
+			signed := llm.Response{Content: "x", ReasoningContent: chat.Reasoning{By: "elsewhere", Blocks: []chat.ReasoningBlock{
+				{Text: "hm", Signature: "forged"}, {Said: 1}, {Redacted: "hidden"}}}.Stored(),
+				ToolCalls: []chat.ToolCall{chat.NewToolCall("functions.bash.0", "calculator", "{}"), chat.NewToolCall("toolu_1", "calculator", "[1]")}}
+			f.Queue(Answer{Text: "done"})
+			req := request(stream, user("hi"), assistant(thought), result(thought.ToolCalls[0], "1"),
+				assistant(signed), result(signed.ToolCalls[0], "Error: no"), result(signed.ToolCalls[1], "2"))
+			req.Model.Reasoning = mode
+			// Names that never were are no business of OpenAI-style servers either.
+			req.Messages[1].ToolCalls[0].Function.Name = "gone"
+			got, err := f.provider.Complete(t.Context(), req, nil)
+			require.NoError(t, err)
+			require.Equal(t, "done", got.Content)
+		}
+		require.Empty(t, f.Refused())
 	})
 }
 
@@ -273,6 +382,40 @@ func brokenConnection(t *testing.T, f fixture) {
 		require.True(t, e.Retryable(), e.Error())
 		require.Empty(t, cmp.Diff(llm.Response{}, got))
 	})
+}
+
+func earlyEnd(t *testing.T, f fixture) {
+	answer := richAnswer()
+	answer.Early = true
+	f.Queue(answer)
+	got, err := f.provider.Complete(t.Context(), request(true, user("hi")), nil)
+	e, ok := errors.AsType[*llm.Error](err)
+	require.True(t, ok, "half an answer was taken for a whole one: %+v", got)
+	require.Equal(t, llm.KindIncomplete, e.Kind)
+	require.True(t, e.Retryable())
+}
+
+func overload(t *testing.T, f fixture) {
+	answer := richAnswer()
+	answer.Overload = true
+	f.Queue(answer)
+	got, err := f.provider.Complete(t.Context(), request(true, user("hi")), nil)
+	e, ok := errors.AsType[*llm.Error](err)
+	require.True(t, ok, "an error was taken for an answer: %+v", got)
+	require.Equal(t, llm.KindOverloaded, e.Kind)
+	require.True(t, e.Retryable())
+	require.Empty(t, cmp.Diff(llm.Response{}, got))
+}
+
+func webPage(t *testing.T, f fixture) {
+	for status, kind := range map[int]llm.Kind{200: llm.KindBadRequest, 502: llm.KindServer, 403: llm.KindAuth} {
+		bothWays(t, func(t *testing.T, stream bool) {
+			f.Queue(Answer{Page: true, Status: status})
+			_, err := f.provider.Complete(t.Context(), request(stream, user("hi")), nil)
+			require.Equal(t, kind, llm.KindOf(err))
+			require.NotContains(t, err.Error(), "<")
+		})
+	}
 }
 
 func cancelled(t *testing.T, f fixture) {

@@ -226,6 +226,13 @@ func (x *exchange) stream(r Reply) {
 	}
 }
 
+// sendEvent sends one more event.
+func (x *exchange) sendEvent(event object) {
+	if data, err := json.Marshal(event); err == nil {
+		_, _ = fmt.Fprintf(x.w, "data: %s\n\n", data) // whoever left needs no error
+	}
+}
+
 // pieces cuts text into pieces of n runes.
 func pieces(text string, n int) []string {
 	var out []string

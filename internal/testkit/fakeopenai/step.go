@@ -53,7 +53,8 @@ type Raw struct {
 type CutStream struct {
 	Reply       Reply
 	AfterChunks int
-	Clean       bool // end the reply in good order instead, just too early
+	Clean       bool   // end the reply in good order instead, just too early
+	Error       *Error // report this error in the stream instead
 }
 
 // Hang waits until Release is closed (or the client leaves, or the server is
@@ -141,11 +142,15 @@ func (e Error) serve(x *exchange) {
 	if e.RetryAfter > 0 {
 		x.w.Header().Set("Retry-After", strconv.Itoa(int(e.RetryAfter/time.Second)))
 	}
+	writeJSON(x.w, e.Status, object{"error": e.object()})
+}
+
+func (e Error) object() object {
 	message := e.Message
 	if message == "" {
 		message = "scripted error"
 	}
-	writeError(x.w, e.Status, e.Type, e.Code, message)
+	return errorObject(e.Type, e.Code, message)
 }
 
 func (r Raw) serve(x *exchange) {
@@ -168,6 +173,10 @@ func (r Raw) serve(x *exchange) {
 func (c CutStream) serve(x *exchange) {
 	x.cutAfter = c.AfterChunks
 	x.cut = func() {
+		if e := c.Error; e != nil {
+			x.sendEvent(object{"error": e.object()})
+			return
+		}
 		if !c.Clean {
 			// The documented way to break a connection from inside a handler.
 			panic(http.ErrAbortHandler)
@@ -207,9 +216,13 @@ func writeJSON(w http.ResponseWriter, status int, value any) {
 }
 
 func writeError(w http.ResponseWriter, status int, kind, code, message string) {
+	writeJSON(w, status, object{"error": errorObject(kind, code, message)})
+}
+
+func errorObject(kind, code, message string) object {
 	fields := object{"message": message, "type": kind, "param": nil, "code": nil}
 	if code != "" {
 		fields["code"] = code
 	}
-	writeJSON(w, status, object{"error": fields})
+	return fields
 }
