@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"net"
 	"runtime/debug"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -27,6 +28,7 @@ type conn struct {
 	frames    chan incoming
 	offers    chan offer
 	lastHeard atomic.Int64 // time since the server was made
+	held      atomic.Bool  // the peer waits for us to read on
 
 	hello    *protocol.Hello // nil until there was one
 	words    *text.Catalogue // in the peer's language
@@ -73,7 +75,7 @@ func (c *conn) run(ctx context.Context) goodbye {
 				return goodbye{websocket.StatusPolicyViolation, "no hello came in time"}
 			}
 		case in := <-c.frames:
-			if bye := c.handle(ctx, in); bye != nil {
+			if bye := c.take(ctx, in); bye != nil {
 				return *bye
 			}
 		case o := <-c.offers:
@@ -93,11 +95,17 @@ func (c *conn) finish(ctx context.Context) {
 	for {
 		select {
 		case in := <-c.frames:
-			c.handle(ctx, in)
+			c.take(ctx, in)
 		default:
 			return
 		}
 	}
+}
+
+// take handles a frame and gives back the room it took.
+func (c *conn) take(ctx context.Context, in incoming) *goodbye {
+	defer in.done()
+	return c.handle(ctx, in)
 }
 
 // follow shows what has happened in the attached session; if the record cannot be
@@ -149,22 +157,22 @@ func (c *conn) tell(ctx context.Context, progress []live.Progress) (told map[str
 		if err != nil {
 			return told, err
 		}
-		for _, f := range c.follower.feed(progress, ch) {
+		frames, rows := c.follower.feed(progress, ch), len(ch.Rows)
+		ch.Rows = nil
+		for i, f := range frames {
 			if t, ok := f.(protocol.Turn); ok {
 				told[t.TurnID] = true
 			}
+			frames[i] = nil // what is sent need not be kept while a slow peer takes it
 			c.write(f)
 		}
 		c.cursor, progress = ch.Next, nil
-		if len(ch.Rows) == 0 {
+		if rows == 0 {
 			return told, nil
 		}
 	}
 	return told, nil
 }
-
-// leastRate is what a peer must take of a frame, in bytes a second, beyond Timing.Write.
-const leastRate = 256 << 10
 
 // write sends a frame. A peer that does not take it in time gets no other.
 func (c *conn) write(f protocol.ServerFrame) {
@@ -172,10 +180,27 @@ func (c *conn) write(f protocol.ServerFrame) {
 		return
 	}
 	b := protocol.Encode(f)
-	// A large row over a thin line takes its time; that is not what slow means.
-	ctx, cancel := context.WithTimeout(context.Background(), c.server.opts.Timing.Write+time.Duration(len(b))*time.Second/leastRate)
+	ctx, cancel := context.WithTimeout(context.Background(), c.server.opts.Timing.Write+atLeast(int64(len(b))))
 	defer cancel()
-	c.broken = c.ws.Write(ctx, websocket.MessageText, b)
+	c.broken = c.send(ctx, b)
+}
+
+// send sends text as one message. A long one is sent in pieces: pings of the peer are
+// answered between them, else one on a thin line would take the gateway for dead.
+func (c *conn) send(ctx context.Context, b []byte) error {
+	if len(b) <= 4*piece {
+		return c.ws.Write(ctx, websocket.MessageText, b)
+	}
+	w, err := c.ws.Writer(ctx, websocket.MessageText)
+	for p := range slices.Chunk(b, piece) {
+		if err == nil {
+			_, err = w.Write(p)
+		}
+	}
+	if err != nil {
+		return err
+	}
+	return w.Close()
 }
 
 func (c *conn) fail(id, code, message string) {

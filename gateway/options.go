@@ -27,6 +27,7 @@ type Options struct {
 	AllowedOrigins  []string
 	MaxMessageBytes int64 // 0 = 8 MiB
 	MaxConnections  int   // WebSockets at once; 0 = 1024
+	LargeBytes      int64 // of large frames in memory at once; 0 = 32 MiB
 	MaxStrangers    int   // connections at once that have shown no token or ask for nothing; 0 = 512
 	Version         string
 	// Locale is the language for clients that name none; "" = English.
@@ -63,6 +64,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.MaxConnections <= 0 {
 		o.MaxConnections = 1024
+	}
+	if o.LargeBytes <= 0 {
+		o.LargeBytes = 32 << 20
 	}
 	if o.MaxStrangers <= 0 {
 		o.MaxStrangers = 512

@@ -15,6 +15,7 @@ type incoming struct {
 	frame    protocol.ClientFrame
 	err      *protocol.Error
 	tooLarge bool
+	done     func() // to be called once the frame has been dealt with
 }
 
 // envelope is what a frame may have around the content of its message.
@@ -30,30 +31,51 @@ func (c *conn) read(ctx context.Context) {
 			return
 		}
 		c.heard()
-		data, err := io.ReadAll(io.LimitReader(heardReader{r, c}, limit+1))
+		in, err := c.frame(ctx, kind, heardReader{r, c}, limit)
 		if err != nil {
 			return
 		}
-		var in incoming
-		switch {
-		case int64(len(data)) > limit:
-			in.tooLarge = true
-		case kind != websocket.MessageText:
-			in.err = &protocol.Error{Code: protocol.CodeBadFrame, Message: "a frame must be text"}
-		default:
-			in.frame, in.err = protocol.Decode(data)
-		}
+		c.held.Store(true)
 		select {
 		case c.frames <- in:
 		case <-ctx.Done():
+			in.done()
 			return
 		}
+		c.held.Store(false)
 		if in.tooLarge {
 			<-ctx.Done() // what follows is the rest of the same frame
 			return
 		}
 	}
 }
+
+// frame takes one frame.
+func (c *conn) frame(ctx context.Context, kind websocket.MessageType, r io.Reader, limit int64) (in incoming, err error) {
+	data, done, err := c.readFrame(ctx, r, limit)
+	defer func() {
+		if in.done == nil { // nobody else is going to call it
+			done()
+		}
+	}()
+	if err != nil {
+		return incoming{}, err
+	}
+	var x incoming
+	switch {
+	case int64(len(data)) > limit:
+		x.tooLarge = true
+	case kind != websocket.MessageText:
+		x.err = &protocol.Error{Code: protocol.CodeBadFrame, Message: "a frame must be text"}
+	default:
+		x.frame, x.err = protocol.Decode(data)
+	}
+	x.done = done
+	return x, nil
+}
+
+// piece is how much of a frame is read or written in one go.
+const piece = 64 << 10
 
 // heardReader notes that the peer is alive while a long frame comes.
 type heardReader struct {
@@ -62,6 +84,10 @@ type heardReader struct {
 }
 
 func (r heardReader) Read(p []byte) (int, error) {
+	// The library returns only when all of p is there.
+	if len(p) > piece {
+		p = p[:piece]
+	}
 	n, err := r.Reader.Read(p)
 	r.c.heard()
 	return n, err
@@ -79,6 +105,9 @@ func (c *conn) keepAlive(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
+		}
+		if c.held.Load() { // it may be speaking, we do not listen
+			c.heard()
 		}
 		silent := c.server.uptime() - time.Duration(c.lastHeard.Load())
 		if silent >= t.Silence {

@@ -32,6 +32,7 @@ type Server struct {
 	stopping chan struct{} // closed when sockets are to go away
 	sockets  sync.WaitGroup
 	slots    chan struct{} // one for each open socket
+	large    chan struct{} // one for each large frame in memory
 }
 
 // New returns a server that listens already but answers only once it runs. It
@@ -64,6 +65,7 @@ func New(o Options, d Deps) (*Server, error) {
 		started:  d.Now(),
 		stopping: make(chan struct{}),
 		slots:    make(chan struct{}, o.MaxConnections),
+		large:    make(chan struct{}, largeSlots(o.LargeBytes, o.MaxMessageBytes+envelope)),
 	}
 	s.offline = fmt.Sprintf("offline/%d", s.started.UnixMilli())
 	s.http = &http.Server{

@@ -80,7 +80,20 @@ func (c *conn) serve(ctx context.Context) {
 	c.close(bye)
 	end()
 	others.Wait()
+	c.forget()
 	_ = c.ws.CloseNow()
+}
+
+// forget gives back the room of frames that nobody is going to deal with.
+func (c *conn) forget() {
+	for {
+		select {
+		case in := <-c.frames:
+			in.done()
+		default:
+			return
+		}
+	}
 }
 
 // close says goodbye, for as long as Timing.Close.
