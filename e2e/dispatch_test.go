@@ -124,19 +124,19 @@ func TestDispatch(t *testing.T) {
 		run(t, d)
 		d.Nudge(one)
 		d.Nudge(two)
-		s.eventually(10*time.Second, "both are refused", func() bool { return c.refusals() >= 2 })
-		s.eventually(10*time.Second, "it knows that Temporal is away", func() bool { return d.Err() != nil })
+		s.eventually(time.Minute, "both are refused", func() bool { return c.refusals() >= 2 })
+		s.eventually(time.Minute, "it knows that Temporal is away", func() bool { return d.Err() != nil })
 		require.Equal(t, noRun, s.status(one))
 		c.mend()
 		for _, id := range []string{one, two} {
-			s.eventually(10*time.Second, "it is nudged", func() bool { return s.status(id) == running })
+			s.eventually(time.Minute, "it is nudged", func() bool { return s.status(id) == running })
 		}
-		s.eventually(10*time.Second, "it knows that Temporal is back", func() bool { return d.Err() == nil })
+		s.eventually(time.Minute, "it knows that Temporal is back", func() bool { return d.Err() == nil })
 	})
 	t.Run("Recover_IdleOpenRun_IsEnded", func(t *testing.T) {
 		idle := "cli:idle:one"
 		s.openRun(idle)
-		s.eventually(10*time.Second, "the run is listed", func() bool {
+		s.eventually(time.Minute, "the run is listed", func() bool {
 			return s.count("WorkflowId = '"+flow.SessionWorkflowID(idle)+"' AND ExecutionStatus = 'Running'") == 1
 		})
 		require.NoError(t, s.dispatcher(s.client).Recover(t.Context()))
@@ -163,7 +163,7 @@ func TestDispatch(t *testing.T) {
 
 		c.mend()
 		run(t, d)
-		s.eventually(10*time.Second, "it is nudged", func() bool {
+		s.eventually(time.Minute, "it is nudged", func() bool {
 			for _, e := range s.history(bad, old).Events {
 				if e.GetWorkflowExecutionSignaledEventAttributes().GetSignalName() == flow.SignalNudge {
 					return true

@@ -36,8 +36,8 @@ func TestHistories_Replay(t *testing.T) {
 			return turn.SessionID, turn.RunID
 		},
 		"cancelled": func(t *testing.T) (string, string) {
-			turn := s.say("cancelled", "slow 30")
-			s.eventually(10*time.Second, "it runs", func() bool { return s.turn(turn.ID).Status == chat.TurnRunning })
+			turn := s.say("cancelled", "slow 300")
+			s.eventually(time.Minute, "it runs", func() bool { return s.turn(turn.ID).Status == chat.TurnRunning })
 			_, err := s.record.Cancel(t.Context(), turn.SessionID, turn.ID)
 			require.NoError(t, err)
 			s.dispatch.CancelTurn(turn.SessionID, turn.ID)
@@ -45,8 +45,8 @@ func TestHistories_Replay(t *testing.T) {
 			return turn.SessionID, turn.RunID
 		},
 		"cancelled_from_outside": func(t *testing.T) (string, string) {
-			turn := s.say("outside", "slow 30")
-			s.eventually(10*time.Second, "it runs", func() bool { return s.turn(turn.ID).Status == chat.TurnRunning })
+			turn := s.say("outside", "slow 300")
+			s.eventually(time.Minute, "it runs", func() bool { return s.turn(turn.ID).Status == chat.TurnRunning })
 			require.NoError(t, s.client.CancelWorkflow(t.Context(), flow.SessionWorkflowID(turn.SessionID), ""))
 			turn = s.await(turn)
 			return turn.SessionID, turn.RunID

@@ -1,6 +1,8 @@
 package e2e
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -17,11 +19,9 @@ import (
 // and runs found by session and channel.
 func TestTemporalUI_ShowsReadableSteps(t *testing.T) {
 	s := newStack(t)
-	turn := s.say("ui", "run sleep 2 && echo done")
-	s.eventually(10*time.Second, "the tool runs", func() bool { return s.turn(turn.ID).Steps == 1 })
-
+	turn := s.say("ui", "run until [ -e go ]; do sleep 0.1; done; echo done")
 	var details string
-	s.eventually(10*time.Second, "the details name the tool", func() bool {
+	s.eventually(time.Minute, "the details name the tool", func() bool {
 		v, err := s.client.QueryWorkflow(t.Context(), flow.SessionWorkflowID(turn.SessionID), "", "__temporal_workflow_metadata")
 		if err != nil {
 			return false
@@ -29,8 +29,9 @@ func TestTemporalUI_ShowsReadableSteps(t *testing.T) {
 		var meta sdkpb.WorkflowMetadata
 		require.NoError(t, v.Get(&meta))
 		details = meta.GetCurrentDetails()
-		return strings.Contains(details, "bash: sleep 2")
+		return strings.Contains(details, "bash: until [ -e go ]")
 	})
+	require.NoError(t, os.WriteFile(filepath.Join(s.ws.Dir(), "go"), nil, 0o600))
 	s.await(turn)
 	s.idle(turn.SessionID)
 
@@ -43,9 +44,9 @@ func TestTemporalUI_ShowsReadableSteps(t *testing.T) {
 		require.NoError(t, converter.GetDefaultDataConverter().FromPayload(e.GetUserMetadata().GetSummary(), &summary))
 		steps = append(steps, e.GetActivityTaskScheduledEventAttributes().GetActivityType().GetName()+" | "+summary)
 	}
-	require.Equal(t, []string{"CallModel | step 1: offline", "RunTool | bash: sleep 2 && echo done", "CallModel | step 2: offline"}, steps)
+	require.Equal(t, []string{"CallModel | step 1: offline", "RunTool | bash: until [ -e go ]; do sleep 0.1; done; echo done", "CallModel | step 2: offline"}, steps)
 
 	for _, query := range []string{"PicobotSession = '" + turn.SessionID + "'", "PicobotChannel = 'cli'"} {
-		s.eventually(10*time.Second, query+" finds the run", func() bool { return s.count(query) == 1 })
+		s.eventually(time.Minute, query+" finds the run", func() bool { return s.count(query) == 1 })
 	}
 }
