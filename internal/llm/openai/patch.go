@@ -19,7 +19,7 @@ func ReservedFields() []string { return []string{"messages", "stream", "tools"} 
 
 // patchFor builds the patch of one request. The model's extra fields come last and
 // win; an extra field of null removes what the adapter would have sent.
-func patchFor(baseURL string, req llm.Request) patch {
+func patchFor(baseURL string, req llm.Request, o output) patch {
 	p := patch{"model": mustJSON(req.Model.ID)}
 	if t := req.Model.Temperature; t != nil && takesTemperature(req.Model.ID) {
 		p["temperature"] = mustJSON(*t)
@@ -30,6 +30,9 @@ func patchFor(baseURL string, req llm.Request) patch {
 		if !old && !new {
 			p[maxTokensField(baseURL, req.Model.ID)] = mustJSON(n)
 		}
+	}
+	if format := o.format(req.Schema); format != nil {
+		p["response_format"] = format
 	}
 	extra := maps.Clone(req.Model.Extra)
 	for _, field := range ReservedFields() {

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"regexp"
 	"strings"
+	"sync"
 
 	goopenai "github.com/sashabaranov/go-openai"
 
@@ -27,6 +28,7 @@ type Config = endpoint.Config
 type Provider struct {
 	endpoint *endpoint.Endpoint
 	client   *goopenai.Client
+	outputs  sync.Map // model id to the output that its endpoint was found to take
 }
 
 var _ llm.Provider = (*Provider)(nil)
@@ -62,20 +64,29 @@ func (p *Provider) Complete(ctx context.Context, req llm.Request, onDelta func(l
 	}
 	attempt := p.endpoint.Attempt(ctx)
 	defer attempt.Stop()
-	callCtx := withCall(attempt.Context(), &call{attempt: attempt, patch: patchFor(p.endpoint.BaseURL(), req), stream: req.Model.Stream})
-	body := requestBody(req)
+	o := p.firstOutput(req)
+	for {
+		resp, err := p.ask(attempt, req, o, onDelta)
+		if err == nil {
+			return o.read(req.Schema, resp), nil
+		}
+		next, other := o.next(req, err)
+		if !other {
+			return llm.Response{}, p.endpoint.Error(ctx, attempt, req.Model.Name, err)
+		}
+		p.outputs.Store(req.Model.ID, next)
+		o = next
+	}
+}
 
-	var resp llm.Response
-	var err error
+// ask sends a request in one form.
+func (p *Provider) ask(attempt *endpoint.Attempt, req llm.Request, o output, onDelta func(llm.Delta)) (llm.Response, error) {
+	ctx := withCall(attempt.Context(), &call{attempt: attempt, patch: patchFor(p.endpoint.BaseURL(), req, o), stream: req.Model.Stream})
+	body := requestBody(req, o)
 	if req.Model.Stream {
-		resp, err = p.stream(callCtx, body, attempt, onDelta)
-	} else {
-		resp, err = p.whole(callCtx, body)
+		return p.stream(ctx, body, attempt, onDelta)
 	}
-	if err != nil {
-		return llm.Response{}, p.endpoint.Error(ctx, attempt, req.Model.Name, err)
-	}
-	return resp, nil
+	return p.whole(ctx, body)
 }
 
 func (p *Provider) whole(ctx context.Context, body goopenai.ChatCompletionRequest) (llm.Response, error) {

@@ -28,12 +28,15 @@ var noParameters = json.RawMessage(`{"type":"object","properties":{}}`)
 
 // requestBody translates a request. The model, temperature and limits are written
 // by the patch, see patchFor.
-func requestBody(req llm.Request) goopenai.ChatCompletionRequest {
+func requestBody(req llm.Request, o output) goopenai.ChatCompletionRequest {
 	body := goopenai.ChatCompletionRequest{Model: anyModel, Stream: req.Model.Stream}
 	if req.Model.Stream {
 		body.StreamOptions = &goopenai.StreamOptions{IncludeUsage: true}
 	}
 	echo := echoesReasoning(req.Model)
+	if req.Schema != nil && o != outputSchema {
+		body.Messages = append(body.Messages, goopenai.ChatCompletionMessage{Role: goopenai.ChatMessageRoleSystem, Content: req.Schema.Instruction()})
+	}
 	for _, m := range req.Messages {
 		if message, ok := translate(m, req.Model.Vision, echo); ok {
 			body.Messages = append(body.Messages, message)
@@ -72,7 +75,7 @@ func translate(m llm.Message, vision, echo bool) (goopenai.ChatCompletionMessage
 			})
 		}
 		if echo {
-			out.ReasoningContent = m.ReasoningContent
+			out.ReasoningContent = chat.ReasoningText(m.ReasoningContent)
 		}
 		return out, !empty || len(out.ToolCalls) > 0
 	case chat.RoleTool:

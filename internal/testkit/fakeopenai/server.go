@@ -21,6 +21,8 @@ const maxRequestBytes = 64 << 20
 type Config struct {
 	Key       string   // bearer key it wants, DefaultKey when empty
 	Models    []string // ids GET /v1/models lists; does not restrict what may be asked
+	NoSchema  bool     // refuse response_format json_schema, as DeepSeek does
+	NoFormat  bool     // refuse any response_format, as old servers do
 	NoModels  bool     // answer GET /v1/models with 404, as small servers do
 	TextPiece int      // runes in one streamed piece of text, 4 when zero
 	ArgsPiece int      // runes in one streamed piece of arguments, 5 when zero
@@ -204,6 +206,9 @@ func (s *Server) chat(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	req, refusal := decode(body)
+	if refusal == nil {
+		refusal = s.checkFormat(req.Fields["response_format"])
+	}
 	req.Header = r.Header.Clone()
 	if refusal != nil {
 		req.Refused = refusal.message

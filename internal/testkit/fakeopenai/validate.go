@@ -328,4 +328,68 @@ func checkPairs(messages []Message) *refusal {
 	return unanswered()
 }
 
+var schemaName = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
+
+// checkFormat holds a response_format to what OpenAI, or a server that knows less,
+// takes (https://platform.openai.com/docs/guides/structured-outputs).
+func (s *Server) checkFormat(raw json.RawMessage) *refusal {
+	if !present(raw) {
+		return nil
+	}
+	var format struct {
+		Type   string `json:"type"`
+		Schema struct {
+			Name   string          `json:"name"`
+			Schema json.RawMessage `json:"schema"`
+			Strict bool            `json:"strict"`
+		} `json:"json_schema"`
+	}
+	if err := json.Unmarshal(raw, &format); err != nil {
+		return refuse("Invalid type for 'response_format': %v", err)
+	}
+	var schema any
+	switch {
+	case s.config.NoFormat:
+		return refuse("Unrecognized request argument supplied: response_format")
+	case format.Type == "json_object":
+		return nil
+	case format.Type != "json_schema":
+		return refuse("Invalid value: '%s'. Supported values are: 'json_object', 'json_schema', and 'text'. (response_format.type)", format.Type)
+	case s.config.NoSchema:
+		return refuse("This response_format type is unavailable now")
+	case !schemaName.MatchString(format.Schema.Name):
+		return refuse("Invalid 'response_format.json_schema.name': string does not match pattern '%s'.", schemaName)
+	case json.Unmarshal(format.Schema.Schema, &schema) != nil:
+		return refuse("Missing required parameter: 'response_format.json_schema.schema'.")
+	case format.Schema.Strict && !closed(schema):
+		return refuse("Invalid schema for response_format '%s': 'additionalProperties' is required to be supplied and to be false, and 'required' to list every property.", format.Schema.Name)
+	}
+	return nil
+}
+
+// closed reports that every object of a schema requires what it has and allows no
+// more.
+func closed(schema any) bool {
+	inner := []any{}
+	switch v := schema.(type) {
+	case map[string]any:
+		properties, _ := v["properties"].(map[string]any)
+		required, _ := v["required"].([]any)
+		if v["type"] == "object" && (v["additionalProperties"] != false || len(required) != len(properties)) {
+			return false
+		}
+		for _, value := range v {
+			inner = append(inner, value)
+		}
+	case []any:
+		inner = v
+	}
+	for _, one := range inner {
+		if !closed(one) {
+			return false
+		}
+	}
+	return true
+}
+
 func present(raw json.RawMessage) bool { return len(raw) > 0 && !bytes.Equal(raw, []byte("null")) }
