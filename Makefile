@@ -29,8 +29,9 @@ lint: bin/golangci-lint bin/workflowcheck ## formatting, vet, the layers, determ
 bench: ## benchmarks
 	go test -run '^$$' -bench . -benchmem ./...
 
-crash: ## kill -9 more than a hundred times, lost and rolled back engine files, a machine that sleeps
-	go test -tags crash -count=1 -v -timeout 40m ./cli/e2e/crash -args -kills $(KILLS)
+crash: ## kill -9 more than a hundred times, mid delivery too; lost and rolled back engine files, a machine that sleeps
+	go test -tags crash -count=1 -v -timeout 60m ./cli/e2e/crash -args -kills $(KILLS)
+	go test -count=1 -v -timeout 20m -run TestKilledMidDelivery ./e2e -args -delivery-kills 30
 
 fuzz: ## every fuzz target for a short while
 	./scripts/fuzz.sh 20s
