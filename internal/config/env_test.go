@@ -66,7 +66,7 @@ func TestAKeyInTheEnvironmentMakesAProvider(t *testing.T) {
 	}{
 		{"openai", []string{"OPENAI_API_KEY=k"}, "openai", "https://api.openai.com/v1", "gpt-5-mini"},
 		{"openai elsewhere", []string{"OPENAI_API_KEY=k", "OPENAI_BASE_URL=http://127.0.0.1:1/v1/", "OPENAI_MODEL=org/m:1"}, "openai", "http://127.0.0.1:1/v1", "org/m:1"},
-		{"anthropic", []string{"ANTHROPIC_API_KEY=k"}, "anthropic", "https://api.anthropic.com", "claude-sonnet-4-5"},
+		{"anthropic", []string{"ANTHROPIC_API_KEY=k"}, "anthropic", "https://api.anthropic.com", "claude-sonnet-5-5"},
 		{"anthropic elsewhere", []string{"ANTHROPIC_API_KEY=k", "ANTHROPIC_BASE_URL=http://127.0.0.1:1", "ANTHROPIC_MODEL=m"}, "anthropic", "http://127.0.0.1:1", "m"},
 		{"both", []string{"ANTHROPIC_API_KEY=a", "OPENAI_API_KEY=k"}, "openai", "https://api.openai.com/v1", "gpt-5-mini"},
 	} {

@@ -70,7 +70,7 @@ const (
 // Models that a provider made from the environment serves unless told otherwise.
 const (
 	openAIModel    = "gpt-5-mini"
-	anthropicModel = "claude-sonnet-4-5"
+	anthropicModel = "claude-sonnet-5-5"
 )
 
 // toolNames are what tools.disabled may name. A misspelt name there would leave a

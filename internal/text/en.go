@@ -2,7 +2,7 @@ package text
 
 // english is never written.
 var english = entries{
-	OfflineNotice{}: "PicoBot runs with the built-in offline model: it only knows a few fixed commands. Set OPENAI_API_KEY, or configure a provider, to talk to a real model.",
+	OfflineNotice{}: "PicoBot runs with the built-in offline model: it only knows a few fixed commands. Set OPENAI_API_KEY or ANTHROPIC_API_KEY, or configure a provider, to talk to a real model.",
 
 	ModelRateLimited{}:     "The provider {Provider} is refusing calls to model {Model} because there were too many in a short time. Wait a minute and send the message again.",
 	ModelOverloaded{}:      "The provider {Provider} has no capacity left for model {Model}. Try again later, or configure fallback_models.",

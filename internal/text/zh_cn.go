@@ -2,7 +2,7 @@ package text
 
 // chinese is never written.
 var chinese = entries{
-	OfflineNotice{}: "PicoBot 正在使用内置的离线模型，它只认识少数固定指令。要使用真正的模型，请设置 OPENAI_API_KEY，或在配置中添加 provider。",
+	OfflineNotice{}: "PicoBot 正在使用内置的离线模型，它只认识少数固定指令。要使用真正的模型，请设置 OPENAI_API_KEY 或 ANTHROPIC_API_KEY，或在配置中添加 provider。",
 
 	ModelRateLimited{}:     "短时间内请求过多，服务商 {Provider} 暂时拒绝了对模型 {Model} 的调用。请等一分钟后重新发送。",
 	ModelOverloaded{}:      "服务商 {Provider} 的模型 {Model} 目前负载已满。请稍后再试，或配置 fallback_models。",

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"picobot/internal/llm"
+	"picobot/internal/llm/anthropic"
+	"picobot/internal/llm/endpoint"
 	"picobot/internal/llm/offline"
 	"picobot/internal/llm/openai"
 )
@@ -79,7 +81,7 @@ func New(providers map[string]Provider, models map[string]Model) (*Catalog, erro
 		if m.ID == "" {
 			problems = append(problems, fmt.Errorf("models.%s.model: the name of the model at the provider is missing", name))
 		}
-		for _, field := range openai.ReservedFields() {
+		for _, field := range reserved(p.Type) {
 			if _, set := m.Extra[field]; set {
 				problems = append(problems, fmt.Errorf("models.%s.extra.%s: cannot be set here", name, field))
 			}
@@ -98,13 +100,25 @@ func New(providers map[string]Provider, models map[string]Model) (*Catalog, erro
 func build(name string, p Provider) (llm.Provider, error) {
 	switch p.Type {
 	case TypeOpenAI:
-		return openai.New(openai.Config{Name: name, BaseURL: p.BaseURL, APIKey: p.APIKey, Headers: p.Headers, Timeout: p.Timeout}), nil
+		return openai.New(p.config(name)), nil
+	case TypeAnthropic:
+		return anthropic.New(p.config(name)), nil
 	case TypeOffline:
 		return offline.New(offline.Options{Name: name}), nil
-	case TypeAnthropic:
-		return nil, errors.New("this build has no anthropic provider yet; use an OpenAI-compatible endpoint (type openai)")
 	}
-	return nil, fmt.Errorf("unknown type %q (known: %s, %s)", p.Type, TypeOpenAI, TypeOffline)
+	return nil, fmt.Errorf("unknown type %q (known: %s, %s, %s)", p.Type, TypeOpenAI, TypeAnthropic, TypeOffline)
+}
+
+func (p Provider) config(name string) endpoint.Config {
+	return endpoint.Config{Name: name, BaseURL: p.BaseURL, APIKey: p.APIKey, Headers: p.Headers, Timeout: p.Timeout}
+}
+
+// reserved are the fields that a model's extra fields cannot set.
+func reserved(kind string) []string {
+	if kind == TypeAnthropic {
+		return anthropic.ReservedFields()
+	}
+	return openai.ReservedFields()
 }
 
 // Model returns the named model, the provider that it lives at, and the size of its

@@ -9,18 +9,22 @@ import (
 	"picobot/internal/chat"
 	"picobot/internal/llm"
 	"picobot/internal/llm/catalog"
+	"picobot/internal/testkit/fakeanthropic"
 	"picobot/internal/testkit/fakeopenai"
 )
 
 func TestAModelIsFoundWithItsProvider(t *testing.T) {
 	server := fakeopenai.Start(t, fakeopenai.Config{})
+	claude := fakeanthropic.Start(t, fakeanthropic.Config{})
 	c, err := catalog.New(
 		map[string]catalog.Provider{
-			"local": {Type: "openai", BaseURL: server.URL(), APIKey: server.Key()},
-			"off":   {Type: "offline"},
+			"claude": {Type: "anthropic", BaseURL: claude.URL(), APIKey: claude.Key()},
+			"local":  {Type: "openai", BaseURL: server.URL(), APIKey: server.Key()},
+			"off":    {Type: "offline"},
 		},
 		map[string]catalog.Model{
 			"big":   {Model: llm.Model{ID: "vendor/big", Stream: true}, Provider: "local", ContextWindowTokens: 32_000},
+			"deep":  {Model: llm.Model{ID: "claude-sonnet-5-5", Stream: true}, Provider: "claude"},
 			"small": {Provider: "off"},
 		})
 	require.NoError(t, err)
@@ -37,6 +41,13 @@ func TestAModelIsFoundWithItsProvider(t *testing.T) {
 	require.Equal(t, "echo: hi", resp.Content)
 	require.Equal(t, "vendor/big", server.Requests()[0].Model)
 
+	p, m, _, err = c.Model("deep")
+	require.NoError(t, err)
+	resp, err = p.Complete(t.Context(), llm.Request{Model: m, Messages: []llm.Message{{Message: chat.Message{Role: chat.RoleUser, Content: "hi"}}}}, nil)
+	require.NoError(t, err)
+	require.Equal(t, "echo: hi", resp.Content)
+	require.Equal(t, "claude-sonnet-5-5", claude.Requests()[0].Model)
+
 	_, m, window, err = c.Model("small")
 	require.NoError(t, err)
 	require.Equal(t, "offline", m.ID)
@@ -48,7 +59,7 @@ func TestAModelIsFoundWithItsProvider(t *testing.T) {
 		names = append(names, p.Name+"/"+p.Type)
 		require.NoError(t, p.Ping(t.Context()))
 	}
-	require.Equal(t, []string{"local/openai", "off/offline"}, names)
+	require.Equal(t, []string{"claude/anthropic", "local/openai", "off/offline"}, names)
 }
 
 func TestAnUnknownModelNamesTheKnownOnes(t *testing.T) {
@@ -65,14 +76,15 @@ func TestEveryProblemIsNamed(t *testing.T) {
 		map[string]catalog.Model{
 			"a": {Provider: "nowhere"},
 			"b": {Provider: "ok"},
-			"c": {Provider: "ok", Model: llm.Model{ID: "x", Extra: map[string]json.RawMessage{"messages": nil}}},
+			"c": {Provider: "ok", Model: llm.Model{ID: "x", Extra: map[string]json.RawMessage{"messages": nil, "system": nil}}},
+			"d": {Provider: "claude", Model: llm.Model{ID: "x", Extra: map[string]json.RawMessage{"system": nil}}},
 		})
-	require.EqualError(t, err, `providers.claude: this build has no anthropic provider yet; use an OpenAI-compatible endpoint (type openai)
-providers.none: unknown type "" (known: openai, offline)
-providers.odd: unknown type "telepathy" (known: openai, offline)
+	require.EqualError(t, err, `providers.none: unknown type "" (known: openai, anthropic, offline)
+providers.odd: unknown type "telepathy" (known: openai, anthropic, offline)
 models.a.provider: there is no provider "nowhere" (known: claude, none, odd, ok)
 models.b.model: the name of the model at the provider is missing
-models.c.extra.messages: cannot be set here`)
+models.c.extra.messages: cannot be set here
+models.d.extra.system: cannot be set here`)
 }
 
 func TestAnEmptyCatalogIsEmpty(t *testing.T) {

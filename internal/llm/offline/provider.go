@@ -69,6 +69,9 @@ func (p *Provider) Complete(ctx context.Context, req llm.Request, onDelta func(l
 			Message: "the offline model was asked to fail",
 		}
 	}
+	if s := req.Schema; s != nil {
+		return answer(req, llm.Response{Content: instance(s.JSON), Stop: llm.StopEnd}), nil
+	}
 	if calls := next(cmd, t, req); len(calls) > 0 {
 		return answer(req, llm.Response{ToolCalls: calls, Stop: llm.StopToolCalls}), nil
 	}
