@@ -38,8 +38,9 @@ type conn struct {
 	cursor   store.Cursor
 	sent     recent // ids of messages that this peer has been handed
 
-	again  *time.Timer // runs when the record could not be read
-	broken error       // why nothing can be sent any more
+	helloDue *time.Timer // runs until the peer must have said hello
+	again    *time.Timer // runs when the record could not be read
+	broken   error       // why nothing can be sent any more
 }
 
 // goodbye is how a connection is ended.
@@ -51,10 +52,9 @@ type goodbye struct {
 // run does what the peer asks and shows it what happens, until one side ends the
 // connection.
 func (c *conn) run(ctx context.Context) goodbye {
-	t := c.server.opts.Timing
-	helloDue := time.NewTimer(t.Hello)
-	defer helloDue.Stop()
-	c.again = time.NewTimer(t.Retry)
+	c.helloDue = time.NewTimer(c.server.opts.Timing.Hello)
+	defer c.helloDue.Stop()
+	c.again = time.NewTimer(c.server.opts.Timing.Retry)
 	c.again.Stop()
 	defer c.again.Stop()
 	for c.broken == nil {
@@ -69,10 +69,9 @@ func (c *conn) run(ctx context.Context) goodbye {
 			return goodbye{websocket.StatusNormalClosure, ""}
 		case <-c.server.stopping:
 			return goodbye{websocket.StatusGoingAway, "the gateway stops"}
-		case <-helloDue.C:
-			if c.hello == nil {
-				c.fail("", protocol.CodeHelloRequired, "no hello came in time")
-				return goodbye{websocket.StatusPolicyViolation, "no hello came in time"}
+		case <-c.helloDue.C:
+			if bye := c.overdue(ctx); bye != nil {
+				return *bye
 			}
 		case in := <-c.frames:
 			if bye := c.take(ctx, in); bye != nil {
@@ -88,6 +87,28 @@ func (c *conn) run(ctx context.Context) goodbye {
 	}
 	c.log.Info("a client was dropped", "why", c.broken)
 	return goodbye{websocket.StatusPolicyViolation, "too slow"}
+}
+
+// overdue ends a connection without a hello. One that has come counts, also when
+// there was no time to read it yet.
+func (c *conn) overdue(ctx context.Context) *goodbye {
+	for range len(c.frames) {
+		if c.hello != nil {
+			break
+		}
+		in := <-c.frames
+		if bye := c.take(ctx, in); bye != nil {
+			return bye
+		}
+		if _, tried := in.frame.(protocol.Hello); tried {
+			return nil
+		}
+	}
+	if c.hello != nil {
+		return nil
+	}
+	c.fail("", protocol.CodeHelloRequired, "no hello came in time")
+	return &goodbye{websocket.StatusPolicyViolation, "no hello came in time"}
 }
 
 // finish handles what the peer sent before it went.

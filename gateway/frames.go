@@ -25,6 +25,9 @@ func (c *conn) handle(ctx context.Context, in incoming) *goodbye {
 		c.fail("", protocol.CodeBadFrame, "hello was said already: attach changes the session")
 	case isHello:
 		c.greet(ctx, hello)
+		if c.hello == nil { // it was refused and may be said again
+			c.helloDue.Reset(c.server.opts.Timing.Hello)
+		}
 	default:
 		return c.do(ctx, in.frame)
 	}

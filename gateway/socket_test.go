@@ -563,3 +563,36 @@ func TestCommandsAreAnsweredAtOnce(t *testing.T) {
 	require.NoError(t, err)
 	require.EqualValues(t, 1, sess.MessageCount, "commands are no rows")
 }
+
+func TestHelloThatWasRefusedMayBeSaidAgain(t *testing.T) {
+	r := newRig(t, timing(func(x *Timing) { x.Hello = 300 * time.Millisecond }))
+	_, w := r.connect(protocol.Hello{ChatID: "there already"})
+	unlock := r.lock()
+	defer unlock()
+	var peers []*peer
+	for i := range 4 {
+		p := r.dial()
+		// The record is tried for longer than a hello may take.
+		p.send(protocol.Hello{ClientID: fmt.Sprintf("new %d", i)})
+		p.send(protocol.Hello{ClientID: "me", SessionID: w.SessionID})
+		peers = append(peers, p)
+	}
+	for _, p := range peers {
+		p.error(protocol.CodeStoreUnavailable)
+		expect[protocol.Welcome](p)
+		p.settled()
+	}
+}
+
+func TestPeerThatSaysEverythingButHelloIsClosed(t *testing.T) {
+	r := newRig(t, timing(func(x *Timing) { x.Hello = 300 * time.Millisecond }))
+	p := r.dial()
+	var flood sync.WaitGroup
+	flood.Go(func() {
+		for p.ws.Write(t.Context(), websocket.MessageText, []byte(`{"type":"ping"}`)) == nil { // until it is cut off
+		}
+	})
+	require.Equal(t, websocket.StatusPolicyViolation, p.hungUp())
+	_ = p.ws.CloseNow()
+	flood.Wait()
+}
