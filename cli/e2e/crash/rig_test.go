@@ -53,7 +53,8 @@ type rig struct {
 	asked    map[string][]int         // "token.step": in which lives the model was asked for it
 	wrong    []string                 // what the model saw that must not be
 	messages []*message               // all that were sent
-	claimed  map[string]bool          // "token.step.position" of tool runs that a kill found claimed
+	claimed  map[string]bool          // "token.step.position" of tool runs that were claimed when something was killed
+	cut      map[string]bool          // those of them that nobody was left to end
 	released map[string]func()        // give the locks of databases back
 	loose    bool                     // kill somewhere near the point: nothing holds PicoBot there
 	healthy  time.Time                // since when the present life is well
@@ -85,7 +86,7 @@ func newRig(t testing.TB) *rig {
 	}
 	t.Logf("seed %d", s)
 	r := &rig{TB: t, h: harness.New(t), rand: rand.New(rand.NewPCG(s, 0)), plans: map[string]plan{},
-		asked: map[string][]int{}, claimed: map[string]bool{}, released: map[string]func(){}, hits: map[string][2]int{}, seen: map[string][]int64{}}
+		asked: map[string][]int{}, claimed: map[string]bool{}, cut: map[string]bool{}, released: map[string]func(){}, hits: map[string][2]int{}, seen: map[string][]int64{}}
 	r.model = fakeopenai.Start(t, fakeopenai.Config{})
 	r.model.Handle(r.answer)
 	r.h.Configure(map[string]any{
@@ -179,7 +180,9 @@ func (r *rig) kill() bool {
 // rest looks at the record while nothing runs.
 func (r *rig) rest() {
 	r.Helper()
-	r.noteClaimed()
+	for _, label := range r.noteClaimed() {
+		r.cut[label] = true
+	}
 	r.sound()
 	deadline := time.Now().Add(10 * time.Second)
 	for {
@@ -194,12 +197,14 @@ func (r *rig) rest() {
 	}
 }
 
-// noteClaimed remembers the calls that a kill interrupts.
-func (r *rig) noteClaimed() {
+// noteClaimed remembers the calls that a kill may interrupt, and returns them.
+func (r *rig) noteClaimed() []string {
 	r.Helper()
-	for _, label := range r.h.Record(`SELECT i.external_id || '.' || x.step || '.' || x.position FROM tool_runs x JOIN inbound_messages i ON i.turn_id = x.turn_id WHERE x.status = 'claimed'`) {
+	labels := r.h.Record(`SELECT i.external_id || '.' || x.step || '.' || x.position FROM tool_runs x JOIN inbound_messages i ON i.turn_id = x.turn_id WHERE x.status = 'claimed'`)
+	for _, label := range labels {
 		r.claimed[label] = true
 	}
+	return labels
 }
 
 func (r *rig) sound() {
@@ -478,6 +483,8 @@ func (r *rig) check() {
 			r.Errorf("%s acted %d times", label, n)
 		case status == "completed" && n != 1:
 			r.Errorf("%s is completed and acted %d times", label, n)
+		case status != "unknown" && r.cut[label]:
+			r.Errorf("%s was cut off and is %s: %s", label, status, result)
 		case status == "unknown" && !r.claimed[label]:
 			r.Errorf("%s has an unknown outcome and was never interrupted", label)
 		case (status == "unknown") != strings.HasPrefix(result, "Unknown outcome:"):
