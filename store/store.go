@@ -47,6 +47,10 @@ const busyTimeout = 300 * time.Millisecond
 // schema. A file with a newer schema than this build knows is refused with
 // ErrSchemaTooNew.
 func Open(ctx context.Context, o Options) (*Store, error) {
+	return patiently(ctx, func() (*Store, error) { return openOnce(ctx, o) })
+}
+
+func openOnce(ctx context.Context, o Options) (*Store, error) {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
