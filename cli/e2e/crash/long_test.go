@@ -63,6 +63,7 @@ func TestStoppedForLongerThanEveryHeartbeat(t *testing.T) {
 	time.Sleep(75 * time.Second)
 	close(release)
 	r.g.Signal(syscall.SIGCONT)
+	r.disconnect() // the gateway heard nothing for longer than it waits for anybody: clients come back
 	begun := time.Now()
 	r.until("the turns end that could go on", func() bool { return r.ended(tool) && r.ended(model) })
 	t.Logf("answered %s after it woke", time.Since(begun).Round(time.Millisecond))
@@ -70,7 +71,6 @@ func TestStoppedForLongerThanEveryHeartbeat(t *testing.T) {
 	if got := r.one(`SELECT count(*) FROM tool_runs WHERE status <> 'completed'`); got != "0" {
 		t.Errorf("%s tools did not complete although their process lived", got)
 	}
-	r.disconnect()
 	r.quick("tool", "after")
 	r.settle()
 }
