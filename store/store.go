@@ -29,8 +29,10 @@ type Options struct {
 
 // Store is an open record. It is safe for concurrent use.
 type Store struct {
-	write    *sql.DB // one connection: SQLite has one writer
+	write    *sql.DB // one connection, the writer's
 	read     *sql.DB // several connections, query_only
+	writer   *writer
+	readers  chan *conn // those not in use
 	now      func() time.Time
 	ids      *id.Maker
 	delays   []time.Duration
@@ -77,16 +79,37 @@ func openOnce(ctx context.Context, o Options) (*Store, error) {
 	if err != nil {
 		return nil, errors.Join(err, write.Close())
 	}
-	read.SetMaxOpenConns(max(4, runtime.NumCPU()))
-	read.SetMaxIdleConns(max(4, runtime.NumCPU()))
 	s := &Store{
 		write: write, read: read, now: o.Now, ids: id.NewMaker(o.Now),
 		delays: o.RetryDelays, onChange: o.OnChange, log: o.Logger,
 	}
-	if err := s.Ping(ctx); err != nil {
+	err = s.connect(ctx)
+	if err == nil {
+		err = s.Ping(ctx)
+	}
+	if err != nil {
 		return nil, errors.Join(fmt.Errorf("open record %s: %w", filepath.Base(o.Path), err), s.Close())
 	}
 	return s, nil
+}
+
+// connect opens the connections that stay open.
+func (s *Store) connect(ctx context.Context) error {
+	c, err := newConn(ctx, s.write)
+	if err != nil {
+		return err
+	}
+	s.writer = newWriter(c)
+	readers := make(chan *conn, max(4, runtime.NumCPU()))
+	for range cap(readers) {
+		c, err := newConn(ctx, s.read)
+		if err != nil {
+			return err // closing the pool closes those that are open
+		}
+		readers <- c
+	}
+	s.readers = readers
+	return nil
 }
 
 // open opens a pool. Pragmas go into the DSN in modernc's spelling: others are
@@ -106,33 +129,51 @@ func open(path, txlock string, pragmas ...string) (*sql.DB, error) {
 	return db, nil
 }
 
-// Close closes the record after folding the write-ahead log into the file.
+// Close closes the record after folding the write-ahead log into the file. It
+// waits for reads and writes that are under way; there must be none afterwards.
 func (s *Store) Close() error {
-	_, ckpt := s.write.ExecContext(context.Background(), `PRAGMA wal_checkpoint(TRUNCATE)`)
-	return errors.Join(ckpt, s.read.Close(), s.write.Close())
+	var errs []error
+	for range cap(s.readers) {
+		select {
+		case c := <-s.readers:
+			errs = append(errs, c.close())
+		case <-time.After(closePatience):
+			errs = append(errs, errors.New("close record: a read does not end"))
+		}
+	}
+	if s.writer != nil {
+		s.writer.lock <- struct{}{}
+		errs = append(errs, s.writer.conn.pragma(context.Background(), `PRAGMA wal_checkpoint(TRUNCATE)`), s.writer.conn.close())
+		<-s.writer.lock
+	}
+	return errors.Join(append(errs, s.read.Close(), s.write.Close())...)
 }
+
+// closePatience bounds how long Close waits for a read.
+const closePatience = 5 * time.Second
 
 // Ping reports whether the record can be read and written. While the last write has
 // failed it writes for real: a full disk still gives out the write lock.
 func (s *Store) Ping(ctx context.Context) error {
-	var n int
-	if err := s.read.QueryRowContext(ctx, `SELECT count(*) FROM sqlite_master`).Scan(&n); err != nil {
+	if err := s.view(ctx, func(q querier) error {
+		var n int
+		return q.row(`SELECT count(*) FROM sqlite_master`).Scan(&n)
+	}); err != nil {
 		return fmt.Errorf("read record: %w", err)
 	}
 	if s.failing.Load() {
 		return s.probe(ctx)
 	}
-	tx, err := s.write.BeginTx(ctx, nil) // IMMEDIATE: takes the write lock
-	if err != nil {
+	if err := s.writer.write(ctx, func(*conn) error { return nil }); err != nil { // takes the write lock
 		return fmt.Errorf("lock record for writing: %w", err)
 	}
-	return tx.Rollback()
+	return nil
 }
 
 // probe writes a page and clears the mark of failure when it gets through. The
 // version it sets is SQLite's user_version, which nothing else uses.
 func (s *Store) probe(ctx context.Context) error {
-	if _, err := s.write.ExecContext(ctx, `PRAGMA user_version = 1`); err != nil {
+	if err := s.writer.write(ctx, func(c *conn) error { return c.pragma(ctx, `PRAGMA user_version = 1`) }); err != nil {
 		return fmt.Errorf("write record: %w", err)
 	}
 	s.failing.Store(false)

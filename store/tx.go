@@ -11,8 +11,7 @@ import (
 // tx is a write transaction: the moment it happens at and the sessions it
 // touches, whose readers are woken after the commit.
 type tx struct {
-	*sql.Tx
-	ctx     context.Context
+	snapshot
 	s       *Store
 	at      int64 // ms
 	touched map[string]struct{}
@@ -21,18 +20,13 @@ type tx struct {
 func (t *tx) touch(sessionID string) { t.touched[sessionID] = struct{}{} }
 
 func (t *tx) exec(query string, args ...any) (int64, error) {
-	r, err := t.ExecContext(t.ctx, query, args...)
-	if err != nil {
-		return 0, err
-	}
-	return r.RowsAffected()
+	return t.conn.exec(t.ctx, query, args...)
 }
 
-func (t *tx) row(query string, args ...any) *sql.Row { return t.QueryRowContext(t.ctx, query, args...) }
-
-// update runs fn in one write transaction. Failures of SQLite itself are tried
-// again after the configured delays and end as ErrUnavailable; errors of fn that
-// are rules of ours come back as they are. fn may run several times.
+// update runs fn in one write transaction and returns when that is on the disk.
+// Failures of SQLite itself are tried again after the configured delays and end as
+// ErrUnavailable; errors of fn that are rules of ours come back as they are. fn may
+// run several times.
 func (s *Store) update(ctx context.Context, fn func(*tx) error) error {
 	for try := 0; ; try++ {
 		err := s.updateOnce(ctx, fn)
@@ -53,60 +47,52 @@ func (s *Store) update(ctx context.Context, fn func(*tx) error) error {
 	}
 }
 
-func (s *Store) updateOnce(ctx context.Context, fn func(*tx) error) (err error) {
-	sqlTx, err := s.write.BeginTx(ctx, nil)
+func (s *Store) updateOnce(ctx context.Context, fn func(*tx) error) error {
+	var touched map[string]struct{}
+	err := s.writer.write(ctx, func(c *conn) error {
+		touched = map[string]struct{}{}
+		return fn(&tx{snapshot: snapshot{c, context.Background()}, s: s, at: s.now().UnixMilli(), touched: touched})
+	})
 	if err != nil {
 		return err
 	}
-	t := &tx{Tx: sqlTx, ctx: ctx, s: s, at: s.now().UnixMilli(), touched: map[string]struct{}{}}
-	defer func() {
-		if err != nil {
-			if rb := sqlTx.Rollback(); rb != nil && !errors.Is(rb, sql.ErrTxDone) {
-				err = errors.Join(err, rb)
-			}
-			return
-		}
-		for id := range t.touched {
-			s.onChange(id)
-		}
-	}()
-	if err := fn(t); err != nil {
-		return err
+	for id := range touched {
+		s.onChange(id)
 	}
-	return sqlTx.Commit()
+	return nil
 }
 
 // view runs fn on one snapshot of the record.
 func (s *Store) view(ctx context.Context, fn func(q querier) error) error {
-	sqlTx, err := s.read.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
-	if err != nil {
+	var c *conn
+	select {
+	case c = <-s.readers:
+	case <-ctx.Done():
+		return fmt.Errorf("read record: %w", ctx.Err())
+	}
+	defer func() { s.readers <- c }()
+	if _, err := c.exec(ctx, `BEGIN`); err != nil {
 		return fmt.Errorf("read record: %w", err)
 	}
-	defer sqlTx.Rollback() //nolint:errcheck // nothing to lose: the transaction only reads
-	return fn(snapshot{sqlTx, ctx})
+	defer c.exec(context.WithoutCancel(ctx), `ROLLBACK`) //nolint:errcheck // nothing to lose: the transaction only reads
+	return fn(snapshot{c, ctx})
 }
 
 // querier is what reading functions need; both kinds of transaction have it.
 type querier interface {
-	row(query string, args ...any) *sql.Row
+	row(query string, args ...any) scanner
 	rows(query string, args ...any) (*sql.Rows, error)
 }
 
 type snapshot struct {
-	*sql.Tx
-	ctx context.Context
+	conn *conn
+	ctx  context.Context
 }
 
-func (v snapshot) row(query string, args ...any) *sql.Row {
-	return v.QueryRowContext(v.ctx, query, args...)
-}
+func (v snapshot) row(query string, args ...any) scanner { return v.conn.row(v.ctx, query, args...) }
 
 func (v snapshot) rows(query string, args ...any) (*sql.Rows, error) {
-	return v.QueryContext(v.ctx, query, args...)
-}
-
-func (t *tx) rows(query string, args ...any) (*sql.Rows, error) {
-	return t.QueryContext(t.ctx, query, args...)
+	return v.conn.rows(v.ctx, query, args...)
 }
 
 // collect scans every row with scan and closes rows.
@@ -125,8 +111,6 @@ func collect[T any](rows *sql.Rows, err error, scan func(scanner) (T, error)) ([
 	}
 	return out, rows.Err()
 }
-
-type scanner interface{ Scan(dest ...any) error }
 
 // found turns "no rows" into ErrNotFound.
 func found(err error) error {
