@@ -8,10 +8,11 @@ import (
 
 	"picobot/internal/chat"
 	"picobot/internal/llm"
+	"picobot/internal/llm/picture"
 )
 
-// maxImage bounds what one image puts into a request, in bytes; providers refuse
-// larger ones.
+// maxImage bounds what is read of one image, in bytes; what goes into a request is
+// smaller (picture.MaxBytes).
 const maxImage = 20 << 20
 
 // What the images of one request may be together; older ones are only mentioned.
@@ -75,13 +76,21 @@ func (a *Activities) image(ref chat.MediaRef, vision bool, left *imageBudget) (l
 	if !vision {
 		return llm.Image{}, errBlind
 	}
-	if left.count == 0 || int(ref.Size) > left.bytes {
+	if left.count == 0 || left.bytes == 0 {
 		return llm.Image{}, errOldImage
 	}
 	image, err := a.Media.Load(ref)
 	if err != nil {
 		a.Logger.Warn("an image cannot be shown to the model", "error", err)
 		return llm.Image{}, errImageGone
+	}
+	if image.URL == "" {
+		// Made anew for each attempt, of what the file holds now; the same file always
+		// becomes the same bytes, which keeps the prompt's cache good.
+		if image.Data, image.MIME, err = picture.Fit(image.Data); err != nil {
+			a.Logger.Warn("an image cannot be shown to the model", "error", err)
+			return llm.Image{}, err
+		}
 	}
 	if len(image.Data) > left.bytes {
 		return llm.Image{}, errOldImage
