@@ -53,8 +53,10 @@ func mustJSON(v any) json.RawMessage {
 }
 
 // apply rewrites a request body: the patch's fields, and the content of messages
-// that go-openai leaves out when it is empty.
-func (p patch) apply(body []byte) ([]byte, error) {
+// that go-openai leaves out when it is empty. With echo, calls that were made without
+// a thought carry an empty one: who wants it back refuses them otherwise ("thinking
+// is enabled but reasoning_content is missing in assistant tool call message").
+func (p patch) apply(body []byte, echo bool) ([]byte, error) {
 	body, err := endpoint.Merge(body, p)
 	if err != nil {
 		return nil, err
@@ -71,6 +73,11 @@ func (p patch) apply(body []byte) ([]byte, error) {
 	for _, m := range messages {
 		if _, ok := m["content"]; !ok {
 			m["content"] = json.RawMessage(`""`)
+			filled = true
+		}
+		_, calls := m["tool_calls"]
+		if _, ok := m["reasoning_content"]; !ok && calls && echo {
+			m["reasoning_content"] = json.RawMessage(`""`)
 			filled = true
 		}
 	}

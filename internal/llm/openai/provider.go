@@ -28,7 +28,7 @@ type Config = endpoint.Config
 type Provider struct {
 	endpoint *endpoint.Endpoint
 	client   *goopenai.Client
-	outputs  sync.Map // model id to the output that its endpoint was found to take
+	forms    sync.Map // model id to the form that its endpoint was found to take
 }
 
 var _ llm.Provider = (*Provider)(nil)
@@ -64,25 +64,26 @@ func (p *Provider) Complete(ctx context.Context, req llm.Request, onDelta func(l
 	}
 	attempt := p.endpoint.Attempt(ctx)
 	defer attempt.Stop()
-	o := p.firstOutput(req)
+	f := p.firstForm(req)
 	for {
-		resp, err := p.ask(attempt, req, o, onDelta)
+		resp, err := p.ask(attempt, req, f, onDelta)
 		if err == nil {
-			return o.read(req.Schema, resp), nil
+			return f.output.read(req.Schema, resp), nil
 		}
-		next, other := o.next(req, err)
+		next, other := f.without(req, err)
 		if !other {
 			return llm.Response{}, p.endpoint.Error(ctx, attempt, req.Model.Name, err)
 		}
-		p.outputs.Store(req.Model.ID, next)
-		o = next
+		p.forms.Store(req.Model.ID, next)
+		f = next
 	}
 }
 
 // ask sends a request in one form.
-func (p *Provider) ask(attempt *endpoint.Attempt, req llm.Request, o output, onDelta func(llm.Delta)) (llm.Response, error) {
-	ctx := withCall(attempt.Context(), &call{attempt: attempt, patch: patchFor(p.endpoint.BaseURL(), req, o), stream: req.Model.Stream})
-	body := requestBody(req, o)
+func (p *Provider) ask(attempt *endpoint.Attempt, req llm.Request, f form, onDelta func(llm.Delta)) (llm.Response, error) {
+	c := &call{attempt: attempt, patch: patchFor(p.endpoint.BaseURL(), req, f.output), echo: f.echo, stream: req.Model.Stream}
+	ctx := withCall(attempt.Context(), c)
+	body := requestBody(req, f)
 	if req.Model.Stream {
 		return p.stream(ctx, body, attempt, onDelta)
 	}

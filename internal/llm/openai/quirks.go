@@ -3,6 +3,7 @@ package openai
 import (
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 
 	"picobot/internal/llm"
@@ -12,19 +13,23 @@ import (
 // prefix of a router: they take max_completion_tokens only, and no temperature.
 var reasoningModel = regexp.MustCompile(`^(?:openai/)?(?:o[134](?:$|-)|gpt-[5-9])`)
 
-// echoesReasoning says whether earlier reasoning goes back to the model. Thinking
-// models of DeepSeek and Kimi refuse a tool turn without it; others ignore it or
-// refuse it.
+// thinkers are models that refuse a tool turn whose reasoning does not come back:
+// DeepSeek (https://api-docs.deepseek.com/guides/thinking_mode) and Kimi
+// (https://platform.moonshot.ai/docs/guide/use-kimi-k2-thinking-model). Most others
+// ignore it, and some refuse it.
+var thinkers = []string{"deepseek", "kimi"}
+
+// echoesReasoning says whether earlier reasoning goes back to the model.
 func echoesReasoning(m llm.Model) bool {
-	switch m.Reasoning {
-	case "echo":
-		return true
-	case "drop":
-		return false
+	if !automatic(m) {
+		return m.Reasoning == "echo"
 	}
 	id := strings.ToLower(m.ID)
-	return strings.Contains(id, "deepseek") || strings.Contains(id, "kimi")
+	return slices.ContainsFunc(thinkers, func(name string) bool { return strings.Contains(id, name) })
 }
+
+// automatic reports that the config leaves it to us.
+func automatic(m llm.Model) bool { return m.Reasoning == "" || m.Reasoning == "auto" }
 
 // maxTokensField names the field that limits the answer: OpenAI's own endpoint
 // wants the new one, most others know only the old one.

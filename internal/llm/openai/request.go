@@ -28,17 +28,16 @@ var noParameters = json.RawMessage(`{"type":"object","properties":{}}`)
 
 // requestBody translates a request. The model, temperature and limits are written
 // by the patch, see patchFor.
-func requestBody(req llm.Request, o output) goopenai.ChatCompletionRequest {
+func requestBody(req llm.Request, f form) goopenai.ChatCompletionRequest {
 	body := goopenai.ChatCompletionRequest{Model: anyModel, Stream: req.Model.Stream}
 	if req.Model.Stream {
 		body.StreamOptions = &goopenai.StreamOptions{IncludeUsage: true}
 	}
-	echo := echoesReasoning(req.Model)
-	if req.Schema != nil && o != outputSchema {
+	if req.Schema != nil && f.output != outputSchema {
 		body.Messages = append(body.Messages, goopenai.ChatCompletionMessage{Role: goopenai.ChatMessageRoleSystem, Content: req.Schema.Instruction()})
 	}
 	for _, m := range req.Messages {
-		if message, ok := translate(m, req.Model.Vision, echo); ok {
+		if message, ok := translate(m, req.Model.Vision, f.echo); ok {
 			body.Messages = append(body.Messages, message)
 		}
 	}

@@ -20,6 +20,7 @@ import (
 type call struct {
 	attempt *endpoint.Attempt
 	patch   patch
+	echo    bool
 	stream  bool
 }
 
@@ -46,7 +47,7 @@ func (w wire) Do(req *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read request body: %w", err)
 	}
-	if body, err = c.patch.apply(body); err != nil {
+	if body, err = c.patch.apply(body, c.echo); err != nil {
 		return nil, &endpoint.Failure{Kind: llm.KindBadRequest, Message: err.Error()}
 	}
 	req.Body = io.NopCloser(bytes.NewReader(body))

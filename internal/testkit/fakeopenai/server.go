@@ -23,6 +23,8 @@ type Config struct {
 	Models    []string // ids GET /v1/models lists; does not restrict what may be asked
 	NoSchema  bool     // refuse response_format json_schema, as DeepSeek does
 	NoFormat  bool     // refuse any response_format, as old servers do
+	Thinks    bool     // want reasoning_content back with calls, as DeepSeek and Kimi do
+	NoThought bool     // refuse reasoning_content, as DeepSeek did once
 	NoModels  bool     // answer GET /v1/models with 404, as small servers do
 	TextPiece int      // runes in one streamed piece of text, 4 when zero
 	ArgsPiece int      // runes in one streamed piece of arguments, 5 when zero
@@ -208,6 +210,9 @@ func (s *Server) chat(w http.ResponseWriter, r *http.Request) {
 	req, refusal := decode(body)
 	if refusal == nil {
 		refusal = s.checkFormat(req.Fields["response_format"])
+	}
+	if refusal == nil {
+		refusal = s.checkReasoning(req.Messages)
 	}
 	req.Header = r.Header.Clone()
 	if refusal != nil {

@@ -367,6 +367,19 @@ func (s *Server) checkFormat(raw json.RawMessage) *refusal {
 	return nil
 }
 
+// checkReasoning holds messages to what thinking models want.
+func (s *Server) checkReasoning(messages []Message) *refusal {
+	for i, m := range messages {
+		switch {
+		case s.config.Thinks && len(m.ToolCalls) > 0 && m.ReasoningContent == nil:
+			return refuse("thinking is enabled but reasoning_content is missing in assistant tool call message at index %d", i)
+		case s.config.NoThought && m.ReasoningContent != nil:
+			return refuse("messages[%d]: the field reasoning_content is not allowed here", i)
+		}
+	}
+	return nil
+}
+
 // closed reports that every object of a schema requires what it has and allows no
 // more.
 func closed(schema any) bool {

@@ -101,3 +101,50 @@ func TestReasoningThatLooksSigned_IsOnlyText(t *testing.T) {
 	require.Equal(t, forged, chat.ReasoningText(got.ReasoningContent))
 	require.Empty(t, chat.ParseReasoning(got.ReasoningContent).By)
 }
+
+// What is not known of a model is found out, once.
+func TestReasoning_GoesBackWhereTheEndpointWantsIt(t *testing.T) {
+	for name, row := range map[string]struct {
+		config  fakeopenai.Config
+		model   string
+		mode    string
+		refused int
+		kind    llm.Kind
+		echoed  *string
+	}{
+		"a known thinker":                 {config: fakeopenai.Config{Thinks: true}, model: "deepseek-v4-pro", echoed: ptr("hm")},
+		"an unknown one":                  {config: fakeopenai.Config{Thinks: true}, model: "house-model", refused: 1, echoed: ptr("hm")},
+		"one that does not want it":       {config: fakeopenai.Config{NoThought: true}, model: "deepseek-reasoner", refused: 1},
+		"who ignores it":                  {model: "house-model"},
+		"dropped on purpose":              {config: fakeopenai.Config{Thinks: true}, model: "deepseek-v4-pro", mode: "drop", refused: 2, kind: llm.KindBadRequest},
+		"sent on purpose":                 {config: fakeopenai.Config{NoThought: true}, model: "x", mode: "echo", refused: 2, kind: llm.KindBadRequest, echoed: ptr("hm")},
+		"sent on purpose, to who ignores": {model: "x", mode: "echo", echoed: ptr("hm")},
+	} {
+		t.Run(name, func(t *testing.T) {
+			server := fakeopenai.Start(t, row.config)
+			p := connect(t)(server.URL())
+			req := ask("hi")
+			req.Model.ID, req.Model.Reasoning = row.model, row.mode
+			thought, silent := message(chat.RoleAssistant, ""), message(chat.RoleAssistant, "")
+			thought.ReasoningContent = "hm"
+			thought.ToolCalls = []chat.ToolCall{chat.NewToolCall("a", "get_time", "{}")}
+			silent.ToolCalls = []chat.ToolCall{chat.NewToolCall("b", "get_time", "{}")} // of another model, that did not think
+			a, b := message(chat.RoleTool, "1"), message(chat.RoleTool, "2")
+			a.ToolCallID, b.ToolCallID = "a", "b"
+			req.Messages = append(req.Messages, thought, a, silent, b)
+			for range 2 {
+				_, err := p.Complete(t.Context(), req, nil)
+				require.Equal(t, row.kind, llm.KindOf(err), "%v", err)
+			}
+			require.Len(t, server.Refused(), row.refused)
+			requests := server.Requests()
+			last := requests[len(requests)-1].Messages
+			require.Equal(t, row.echoed, last[1].ReasoningContent)
+			if row.echoed != nil {
+				require.Equal(t, ptr(""), last[3].ReasoningContent, "a call without a thought has an empty one")
+			}
+		})
+	}
+}
+
+func ptr(s string) *string { return &s }
