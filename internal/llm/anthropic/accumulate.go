@@ -2,6 +2,7 @@ package anthropic
 
 import (
 	"encoding/json"
+	"errors"
 	"strings"
 
 	sdk "github.com/anthropics/anthropic-sdk-go"
@@ -103,8 +104,11 @@ func (a *accumulator) finished() bool { return a.reason != "" }
 // add takes one event and reports what it adds to the visible answer.
 func (a *accumulator) add(raw []byte, onDelta func(llm.Delta)) error {
 	var e event
-	if json.Unmarshal(raw, &e) != nil {
-		return endpoint.NotJSON()
+	if err := json.Unmarshal(raw, &e); err != nil {
+		// A value of another type is skipped, and everything else is read.
+		if _, skipped := errors.AsType[*json.UnmarshalTypeError](err); !skipped {
+			return endpoint.NotJSON()
+		}
 	}
 	a.size += len(raw)
 	switch e.Type {

@@ -102,6 +102,8 @@ func TestWrongRequests_AreRefused(t *testing.T) {
 		"a call without its result":    {body(user+`,`+calls+`,`+user, tool), "without `tool_result` blocks"},
 		"one of two results":           {body(user+`,`+calls+`,`+says(`{"type":"tool_result","tool_use_id":"a"}`), tool), "without `tool_result` blocks"},
 		"a result of nothing":          {body(says(`{"type":"tool_result","tool_use_id":"a"}`), tool), "unexpected `tool_use_id`"},
+		"a result of a mere thought":   {body(user+`,{"role":"assistant","content":[`+thinking("m", "hm")+`]},`+both, tool), "unexpected `tool_use_id`"},
+		"a result of an empty answer":  {body(user+`,{"role":"assistant","content":[]},`+both, tool), "non-empty content"},
 		"a result twice":               {body(user+`,`+calls+`,`+strings.Replace(both, `"b"`, `"a"`, 1), tool), "unexpected `tool_use_id`"},
 		"a result behind text":         {body(user+`,`+calls+`,`+says(`{"type":"text","text":"x"},{"type":"tool_result","tool_use_id":"a"},{"type":"tool_result","tool_use_id":"b"}`), tool), "immediately after"},
 		"an empty result text":         {body(user+`,`+calls+`,`+strings.Replace(both, `"1"`, `""`, 1), tool), "non-whitespace"},

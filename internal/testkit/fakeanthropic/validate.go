@@ -226,6 +226,10 @@ func (s *Server) checkThoughts(r Request, thinking *wireThinking) string {
 		return ""
 	}
 	latest := r.Messages[n-2]
+	calls := latest.Of("tool_use")
+	if len(calls) == 0 {
+		return "" // refused for that before
+	}
 	first := latest.Blocks[0]
 	if thinking != nil && thinking.Type == "enabled" && first.Type != "thinking" && first.Type != "redacted_thinking" {
 		return refuse("messages.%d.content.0.type: Expected `thinking` or `redacted_thinking`, but found `%s`. When `thinking` is enabled, a final `assistant` message must start with a thinking block.", n-2, first.Type)
@@ -234,7 +238,7 @@ func (s *Server) checkThoughts(r Request, thinking *wireThinking) string {
 		return ""
 	}
 	s.mu.Lock()
-	served, known := s.served[latest.Of("tool_use")[0].ID]
+	served, known := s.served[calls[0].ID]
 	s.mu.Unlock()
 	if !known {
 		return ""
