@@ -265,13 +265,11 @@ func TestKilledAtEveryPoint(t *testing.T) {
 			p.reach(r, m)
 		}
 		killed := r.kill()
-		n := r.hits[p.name]
-		if n[1]++; killed && p.hit(r, m) {
-			n[0]++
-		} else if !r.loose {
+		if killed && p.hit(r, m) {
+			r.count(p.name, 1, 1)
+		} else if r.count(p.name, 0, 1); !r.loose {
 			t.Errorf("kill %d, %s, did not hit its point: killed %v, its turn is %q", i, p.name, killed, r.status(m))
 		}
-		r.hits[p.name] = n
 		hit := r.with("queued", "running")
 		r.start()
 		for _, m := range hit {

@@ -505,6 +505,12 @@ func (r *rig) check() {
 	}
 }
 
+// count adds to how often a point was hit, of how many kills.
+func (r *rig) count(point string, hit, of int) {
+	n := r.hits[point]
+	r.hits[point] = [2]int{n[0] + hit, n[1] + of}
+}
+
 // report logs what was measured.
 func (r *rig) report() {
 	r.Helper()
