@@ -285,12 +285,17 @@ func (m *meeting) rest() {
 	}
 }
 
-// closed waits until the session has no open run and the worker is done with it.
+// closed waits until the session has no open run, and a little for the worker to be
+// done with it: then the last point has been passed. A task that the server gave up
+// is one the worker never answers.
 func (s *stack) closed(p *points, sessionID string) {
 	s.Helper()
-	s.eventually(30*time.Second, "the session's run closes", func() bool {
-		return s.status(sessionID) != enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING && !p.busy(sessionID)
+	s.eventually(60*time.Second, "the session's run closes", func() bool {
+		return s.status(sessionID) != enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING
 	})
+	for end := time.Now().Add(time.Second); p.busy(sessionID) && time.Now().Before(end); {
+		time.Sleep(2 * time.Millisecond)
+	}
 }
 
 // meet runs meetings side by side, from their first message to the answer of their second.
