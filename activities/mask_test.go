@@ -105,11 +105,11 @@ func TestErrors_OfTheRecord_AreMasked(t *testing.T) {
 	f.acts.Record = gone
 	_, err = f.ask(b.TurnID, 1)
 	requireType(t, err, flow.ErrTypeRecord)
-	require.ErrorContains(t, err, "database is closed")
-	f.mask("database is closed")
+	require.ErrorContains(t, err, "it is closed")
+	f.mask("it is closed")
 	_, err = f.ask(b.TurnID, 1)
 	require.ErrorContains(t, err, "***")
-	require.NotContains(t, err.Error(), "database is closed")
+	require.NotContains(t, err.Error(), "it is closed")
 }
 
 func TestErrors_OfADelivery_AreMaskedForTemporalAndInTheRecord(t *testing.T) {

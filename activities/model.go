@@ -13,6 +13,7 @@ import (
 	"picobot/internal/flow"
 	"picobot/internal/live"
 	"picobot/internal/llm"
+	"picobot/internal/prompt"
 	"picobot/store"
 )
 
@@ -83,26 +84,26 @@ func (c modelCall) run(ctx context.Context) (store.Committed, error) {
 	if !errors.Is(err, store.ErrNotFound) {
 		return done, recorded(err)
 	}
-	t, err := c.a.Record.TurnContext(ctx, c.in.TurnID)
+	var use chosen
+	var nobody error
+	t, err := c.a.Record.TurnContext(ctx, c.in.TurnID, func(s store.Session) (maxBytes int) {
+		use, nobody = c.choose(s.Agent)
+		return prompt.MaxBytes(use.window)
+	})
 	if err != nil {
 		return done, recorded(err)
 	}
 	if err := open(t.Turn); err != nil {
 		return done, err
 	}
-	agent := c.a.Agents.Agent(t.Session.Agent)
-	if c.in.Model >= len(agent.Models) {
-		return done, fmt.Errorf("agent %s has no fallback %d any more", t.Session.Agent, c.in.Model)
+	if nobody != nil {
+		return done, nobody
 	}
-	provider, model, window, err := c.a.Models.Model(agent.Models[c.in.Model])
-	if err != nil {
-		return done, &llm.Error{Kind: llm.KindNotFound, Model: agent.Models[c.in.Model], Message: err.Error()}
-	}
-	req, limit, err := c.a.request(t, model, window, agent.MaxToolIterations, c.in.Step)
+	req, limit, err := c.a.request(t, use.model, use.window, use.agent.MaxToolIterations, c.in.Step)
 	if err != nil {
 		return done, err
 	}
-	resp, err := c.ask(ctx, provider, req, t.Session.ID)
+	resp, err := c.ask(ctx, use.provider, req, t.Session.ID)
 	if err != nil {
 		if why := stopped(ctx); why != nil {
 			return done, why
@@ -112,13 +113,34 @@ func (c modelCall) run(ctx context.Context) (store.Committed, error) {
 	answer := store.Answer{
 		Message: c.a.answer(resp, req, limit, t.Rows),
 		Usage:   resp.Usage,
-		Model:   model.Name,
+		Model:   use.model.Name,
 		Deliver: t.Session.Channel != chat.ChannelCLI,
 	}
 	done, err = persist(ctx, func(ctx context.Context) (store.Committed, error) {
 		return c.a.Record.CommitAnswer(ctx, c.in.TurnID, c.in.Step, answer)
 	})
 	return done, recorded(err)
+}
+
+// chosen is whom a step asks.
+type chosen struct {
+	agent    Agent
+	provider llm.Provider
+	model    llm.Model
+	window   int // tokens
+}
+
+func (c modelCall) choose(agentName string) (use chosen, err error) {
+	use.agent = c.a.Agents.Agent(agentName)
+	if c.in.Model >= len(use.agent.Models) {
+		return use, fmt.Errorf("agent %s has no fallback %d any more", agentName, c.in.Model)
+	}
+	name := use.agent.Models[c.in.Model]
+	use.provider, use.model, use.window, err = c.a.Models.Model(name)
+	if err != nil {
+		return use, &llm.Error{Kind: llm.KindNotFound, Model: name, Message: err.Error()}
+	}
+	return use, nil
 }
 
 // ask makes the call and shows what streams in. An answer with nothing in it is

@@ -179,7 +179,7 @@ func TestCallModel_SameFailingCallThreeTimes_ForbidsTools(t *testing.T) {
 
 func TestCallModel_TurnTooLongForTheWindow_NamesTheFileWithTheWhole(t *testing.T) {
 	f := newFixture(t)
-	f.window = 4000
+	f.window = 6000
 	n := 0
 	f.model.reply = func(ctx context.Context, req llm.Request, _ int, d func(llm.Delta)) (llm.Response, error) {
 		n++

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"picobot/internal/chat"
 )
@@ -106,8 +107,55 @@ func (s *Store) Messages(ctx context.Context, sessionID string, fromSeq int64, m
 	return out, err
 }
 
-// activeRows returns the rows a request is built from: everything after the cutoff.
-func activeRows(q querier, sessionID string, cutoff int64) ([]Row, error) {
-	rows, err := q.rows(`SELECT `+rowColumns+` FROM messages WHERE session_id = ? AND seq > ? ORDER BY seq`, sessionID, cutoff)
-	return collect(rows, err, scanRow)
+// newestRows returns the rows of one turn and, before them, those of whole earlier
+// turns of the active segment up to maxBytes, newest first to be kept. System rows
+// say what the agent is and what has been compacted: of those the newest of each
+// kind is always there.
+func newestRows(q querier, sess Session, turnID string, maxBytes int) ([]Row, error) {
+	rows, err := q.rows(`SELECT `+rowColumns+` FROM messages WHERE session_id = ? AND seq > ? ORDER BY seq DESC`, sess.ID, sess.ResetCutoffSeq)
+	newest, cut, err := upTo(rows, err, turnID, maxBytes)
+	if err != nil || !cut {
+		slices.Reverse(newest)
+		return newest, err
+	}
+	// What was cut off ends in the middle of a turn: the rest of it goes too.
+	whole := len(newest)
+	for whole > 0 && newest[whole-1].TurnID != turnID && newest[whole-1].Role != chat.RoleUser {
+		whole--
+	}
+	newest = newest[:whole]
+	before := sess.ResetCutoffSeq
+	if whole > 0 {
+		before = newest[whole-1].Seq
+	}
+	rows, err = q.rows(`SELECT `+rowColumns+` FROM messages WHERE seq IN (
+		SELECT max(seq) FROM messages WHERE session_id = ?1 AND seq > ?2 AND seq < ?3 AND marker IN (?4, ?5, ?6) GROUP BY marker)
+		AND session_id = ?1 ORDER BY seq DESC`, sess.ID, sess.ResetCutoffSeq, before,
+		chat.MarkerAgentPrompt, chat.MarkerScheduledSystemPrompt, chat.MarkerHistoryCompaction)
+	system, err := collect(rows, err, scanRow)
+	newest = append(newest, system...)
+	slices.Reverse(newest)
+	return newest, err
+}
+
+// upTo scans rows, newest first, until those of other turns than turnID's exceed
+// maxBytes, and reports whether there were more.
+func upTo(rows *sql.Rows, err error, turnID string, maxBytes int) (out []Row, cut bool, _ error) {
+	if err != nil {
+		return nil, false, err
+	}
+	defer rows.Close() //nolint:errcheck // rows.Err tells what matters
+	for rows.Next() {
+		r, err := scanRow(rows)
+		if err != nil {
+			return nil, false, err
+		}
+		if r.TurnID != turnID {
+			if maxBytes -= r.size(); maxBytes < 0 {
+				return out, true, nil
+			}
+		}
+		out = append(out, r)
+	}
+	return out, false, rows.Err()
 }

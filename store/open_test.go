@@ -127,3 +127,14 @@ func turns(t *testing.T, s *store.Store) []store.Turn {
 	require.NoError(t, err)
 	return out
 }
+
+func TestClosed_ReadsAndWrites_FailAtOnce(t *testing.T) {
+	s, err := store.Open(context.Background(), store.Options{Path: filepath.Join(t.TempDir(), "x.db"), Now: time.Now})
+	require.NoError(t, err)
+	require.NoError(t, s.Close())
+	_, err = s.Turn(context.Background(), "x")
+	require.ErrorContains(t, err, "closed")
+	_, err = s.Accept(context.Background(), store.Inbound{Channel: "cli", ChatID: "a", ExternalID: "1", SenderID: "me", Content: "hello"})
+	require.Error(t, err)
+	require.Error(t, s.Ping(context.Background()))
+}

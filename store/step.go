@@ -94,17 +94,20 @@ type TurnContext struct {
 	Turn    Turn
 	Session Session
 	Inbound InboundMessage
-	Rows    []Row // the session's active segment, in order
+	Rows    []Row // of the session's active segment, in order
 }
 
-// TurnContext returns the rows a request of this turn is built from.
-func (s *Store) TurnContext(ctx context.Context, turnID string) (TurnContext, error) {
+// TurnContext returns the rows a request of this turn is built from: those of the
+// active segment, but of earlier turns no more than the newest that fit into
+// limit's answer. A segment that nobody compacted may be of any length,
+// and what no window holds need not be read.
+func (s *Store) TurnContext(ctx context.Context, turnID string, limit func(Session) (maxBytes int)) (TurnContext, error) {
 	var out TurnContext
 	err := s.view(ctx, func(q querier) (err error) {
 		if err = out.head(q, turnID); err != nil {
 			return err
 		}
-		out.Rows, err = activeRows(q, out.Session.ID, out.Session.ResetCutoffSeq)
+		out.Rows, err = newestRows(q, out.Session, turnID, limit(out.Session))
 		return err
 	})
 	return out, err

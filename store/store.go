@@ -33,6 +33,7 @@ type Store struct {
 	read     *sql.DB // several connections, query_only
 	writer   *writer
 	readers  chan *conn // those not in use
+	closed   chan struct{}
 	now      func() time.Time
 	ids      *id.Maker
 	delays   []time.Duration
@@ -81,7 +82,7 @@ func openOnce(ctx context.Context, o Options) (*Store, error) {
 	}
 	s := &Store{
 		write: write, read: read, now: o.Now, ids: id.NewMaker(o.Now),
-		delays: o.RetryDelays, onChange: o.OnChange, log: o.Logger,
+		delays: o.RetryDelays, onChange: o.OnChange, log: o.Logger, closed: make(chan struct{}),
 	}
 	err = s.connect(ctx)
 	if err == nil {
@@ -130,8 +131,9 @@ func open(path, txlock string, pragmas ...string) (*sql.DB, error) {
 }
 
 // Close closes the record after folding the write-ahead log into the file. It
-// waits for reads and writes that are under way; there must be none afterwards.
+// waits for reads and writes that are under way; later ones fail.
 func (s *Store) Close() error {
+	close(s.closed)
 	var errs []error
 	for range cap(s.readers) {
 		select {

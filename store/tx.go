@@ -62,11 +62,15 @@ func (s *Store) updateOnce(ctx context.Context, fn func(*tx) error) error {
 	return nil
 }
 
+var errClosed = errors.New("read record: it is closed")
+
 // view runs fn on one snapshot of the record.
 func (s *Store) view(ctx context.Context, fn func(q querier) error) error {
 	var c *conn
 	select {
 	case c = <-s.readers:
+	case <-s.closed:
+		return errClosed
 	case <-ctx.Done():
 		return fmt.Errorf("read record: %w", ctx.Err())
 	}

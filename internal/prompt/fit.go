@@ -7,40 +7,107 @@ import (
 	"picobot/internal/chat"
 )
 
-// Fit makes messages fit into a window of maxTokens by replacing the oldest tool
-// results behind the last user message (those of the running turn) by a stub
-// that says where the whole is. keep stores a result and returns that place, a
-// path the model can read. The newest result stays whole. Messages that do not
-// fit even so are returned as they are then: the provider decides.
+// MaxBytes is how much text a window of so many tokens can hold at most: what is
+// further back need not be read. A token is four ASCII characters at most, or one
+// rune of at most four bytes.
+func MaxBytes(windowTokens int) int { return 4 * windowTokens }
+
+// Fit makes messages fit into a window of maxTokens. What is least needed goes
+// first: earlier turns, oldest first; then, of the running turn (what follows the
+// last user message), tool results, which are replaced by a stub that says where the
+// whole is; then its oldest steps. keep stores a result and returns that place, a
+// path the model can read. System rows, the last user message and the newest step
+// stay whole, and a line says where something was left out. Messages that do not fit
+// even so are returned as they are then: the provider decides.
 func Fit(messages []chat.Message, maxTokens int, keep func(chat.Message) (string, error)) ([]chat.Message, error) {
-	size := totalWeight(messages)
-	if maxTokens <= 0 || tokens(size) <= maxTokens {
+	f := fitting{messages: messages, size: totalWeight(messages), max: maxTokens}
+	if maxTokens <= 0 || f.fits() {
 		return messages, nil
 	}
-	out := slices.Clone(messages)
-	newest := -1
-	for i, m := range out {
-		if m.Role == chat.RoleTool {
-			newest = i
-		}
+	f.messages, f.out = slices.Clone(messages), make([]bool, len(messages))
+	f.size += weight(leftOut) // it may well be needed
+	asked := lastUser(messages)
+	f.leaveOut(0, max(asked, 0), chat.RoleUser)
+	newest := f.newestStep(asked + 1)
+	if err := f.stub(asked+1, newest, keep); err != nil {
+		return nil, err
 	}
-	for i := lastUser(out) + 1; i < newest && tokens(size) > maxTokens; i++ {
-		m := out[i]
+	f.leaveOut(asked+1, newest, chat.RoleAssistant)
+	return f.result(), nil
+}
+
+// leftOut stands where messages were left out.
+var leftOut = chat.Message{Role: chat.RoleSystem, Content: "[Earlier messages of this conversation are left out here, because they do not fit.]"}
+
+type fitting struct {
+	messages []chat.Message
+	out      []bool // left out
+	size     int    // weight of what is not
+	max      int    // tokens
+}
+
+func (f *fitting) fits() bool { return tokens(f.size) <= f.max }
+
+// leaveOut leaves out whole groups of [from, to) until the rest fits. A group begins
+// with a message of the given role.
+func (f *fitting) leaveOut(from, to int, begins chat.Role) {
+	for i := from; i < to; i++ {
+		m := f.messages[i]
+		if m.Role == chat.RoleSystem {
+			continue
+		}
+		if m.Role == begins && f.fits() {
+			return
+		}
+		f.out[i] = true
+		f.size -= weight(m)
+	}
+}
+
+// stub replaces results of [from, to), oldest first, until everything fits.
+func (f *fitting) stub(from, to int, keep func(chat.Message) (string, error)) error {
+	for i := from; i < to && !f.fits(); i++ {
+		m := f.messages[i]
 		if m.Role != chat.RoleTool || weight(m) <= stubWeight {
 			continue
 		}
 		path, err := keep(m)
 		if err != nil {
-			return nil, fmt.Errorf("keep the result of %s: %w", m.ToolName, err)
+			return fmt.Errorf("keep the result of %s: %w", m.ToolName, err)
 		}
-		out[i].Content = fmt.Sprintf("(this result was left out because the conversation is long; the whole is in %s, read it with file_read)", path)
-		size += weight(out[i]) - weight(m)
+		f.messages[i].Content = fmt.Sprintf("(this result was left out because the conversation is long; the whole is in %s, read it with file_read)", path)
+		f.size += weight(f.messages[i]) - weight(m)
 	}
-	return out, nil
+	return nil
 }
 
 // stubWeight: results that are not much larger than their stub stay.
 const stubWeight = 4 * 100
+
+// newestStep returns where the last step that begins at or after from begins.
+func (f *fitting) newestStep(from int) int {
+	for i := len(f.messages) - 1; i >= from; i-- {
+		if f.messages[i].Role == chat.RoleAssistant {
+			return i
+		}
+	}
+	return from
+}
+
+// result is what is left, with a line where the first message is missing.
+func (f *fitting) result() []chat.Message {
+	var out []chat.Message
+	said := false
+	for i, m := range f.messages {
+		switch {
+		case !f.out[i]:
+			out = append(out, m)
+		case !said:
+			out, said = append(out, leftOut), true
+		}
+	}
+	return out
+}
 
 func lastUser(messages []chat.Message) int {
 	for i := len(messages) - 1; i >= 0; i-- {

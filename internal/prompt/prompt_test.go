@@ -91,34 +91,6 @@ func TestMessages_CompleteTurn_IsUnchanged(t *testing.T) {
 	require.Equal(t, rows, prompt.Messages(rows))
 }
 
-func TestFit_ReplacesTheOldestResultsOfTheRunningTurnOnly(t *testing.T) {
-	big := strings.Repeat("x", 4000)
-	var messages []chat.Message
-	turn := func(user string, n int) {
-		messages = append(messages, chat.Message{Role: chat.RoleUser, Content: user})
-		for i := range n {
-			id := fmt.Sprintf("%s%d", user, i)
-			messages = append(messages, chat.Message{Role: chat.RoleAssistant, ToolCalls: []chat.ToolCall{chat.NewToolCall(id, "x", "{}")}},
-				chat.Message{Role: chat.RoleTool, Content: big, ToolCallID: id, ToolName: "x"})
-		}
-	}
-	turn("old", 1)
-	turn("new", 4)
-	before := append([]chat.Message(nil), messages...)
-	out, err := prompt.Fit(messages, prompt.Estimate(messages)-1500, func(m chat.Message) (string, error) { return "file-" + m.ToolCallID, nil })
-	require.NoError(t, err)
-	require.Equal(t, before, messages, "the rows are untouched")
-	require.LessOrEqual(t, prompt.Estimate(out), prompt.Estimate(messages)-1500)
-	var stubs []string
-	for _, m := range out {
-		if m.Role == chat.RoleTool && m.Content != big {
-			stubs = append(stubs, m.ToolCallID)
-			require.Contains(t, m.Content, "file-"+m.ToolCallID)
-		}
-	}
-	require.Equal(t, []string{"new0", "new1"}, stubs)
-}
-
 func TestEstimate_ChineseCountsATokenARune(t *testing.T) {
 	ascii := prompt.Estimate([]chat.Message{{Content: strings.Repeat("a", 4000)}})
 	chinese := prompt.Estimate([]chat.Message{{Content: strings.Repeat("字", 1000)}})
