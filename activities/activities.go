@@ -85,17 +85,17 @@ func (a *Activities) Shutdown() { a.flights.cancelAll(tools.ErrShutdown) }
 
 // Register makes the activities of one task queue known to its worker.
 func (a *Activities) Register(r Registries) {
-	register(r.Workflows, flow.BeginTurn, a.BeginTurn)
-	register(r.Workflows, flow.FinishTurn, a.FinishTurn)
-	register(r.Workflows, flow.RequestCancel, a.RequestCancel)
-	register(r.Models, flow.CallModel, a.CallModel)
+	register(r.Turns, flow.BeginTurn, a.BeginTurn)
+	register(r.Turns, flow.RequestCancel, a.RequestCancel)
+	register(r.Turns, flow.CallModel, a.CallModel)
 	register(r.Tools, flow.RunTool, a.RunTool)
+	register(r.Deliveries, flow.FinishTurn, a.FinishTurn)
 	register(r.Deliveries, flow.Deliver, a.Deliver)
 }
 
 // Registries are the workers of the task queues.
 type Registries struct {
-	Workflows, Models, Tools, Deliveries worker.ActivityRegistry
+	Turns, Tools, Deliveries worker.ActivityRegistry
 }
 
 func register(r worker.ActivityRegistry, name string, fn any) {

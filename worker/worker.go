@@ -113,7 +113,7 @@ type set []worker.Worker
 
 // build makes fresh SDK workers: one that failed to start cannot be started again.
 func (w *Worker) build() (set, <-chan error) {
-	fatal := make(chan error, 4)
+	fatal := make(chan error, 3)
 	base := worker.Options{
 		WorkerStopTimeout:                w.opts.StopTimeout,
 		StickyScheduleToStartTimeout:     w.opts.StickyTimeout,
@@ -126,8 +126,6 @@ func (w *Worker) build() (set, <-chan error) {
 			}
 		},
 	}
-	flows := base
-	flows.WorkerStopTimeout = min(time.Second, base.WorkerStopTimeout) // short work, and the SDK adds up three of them
 	only := base
 	only.DisableWorkflowWorker = true
 	limit := func(o worker.Options, n int) worker.Options {
@@ -135,13 +133,14 @@ func (w *Worker) build() (set, <-chan error) {
 		return o
 	}
 	q := w.opts.Queues
-	workflowsWorker := worker.New(w.client, q.Workflows(), flows)
-	models := worker.New(w.client, q.Models(), limit(only, w.opts.MaxModelCalls))
+	quick := base
+	quick.WorkerStopTimeout = min(time.Second, base.WorkerStopTimeout) // a call that is cut off has nothing to write, and the SDK adds up three of them
+	turns := worker.New(w.client, q.Turns(), limit(quick, w.opts.MaxModelCalls))
 	tools := worker.New(w.client, q.Tools(), limit(only, w.opts.MaxToolCalls))
 	deliveries := worker.New(w.client, q.Deliveries(), limit(only, w.opts.MaxDeliveries))
-	workflowsWorker.RegisterWorkflowWithOptions(workflows.Session, workflow.RegisterOptions{Name: flow.SessionWorkflow})
-	w.acts.Register(activities.Registries{Workflows: workflowsWorker, Models: models, Tools: tools, Deliveries: deliveries})
-	return set{workflowsWorker, models, tools, deliveries}, fatal
+	turns.RegisterWorkflowWithOptions(workflows.Session, workflow.RegisterOptions{Name: flow.SessionWorkflow})
+	w.acts.Register(activities.Registries{Turns: turns, Tools: tools, Deliveries: deliveries})
+	return set{turns, tools, deliveries}, fatal
 }
 
 func (s set) start() error {

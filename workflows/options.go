@@ -27,7 +27,7 @@ var untilAnswered = temporal.RetryPolicy{InitialInterval: 200 * time.Millisecond
 // says which errors are worth it and how long the endpoint asked to wait.
 func modelOptions(q flow.Queues) workflow.ActivityOptions {
 	return workflow.ActivityOptions{
-		TaskQueue:           q.Models(),
+		TaskQueue:           q.Turns(),
 		StartToCloseTimeout: 2 * time.Hour,
 		HeartbeatTimeout:    heartbeatTimeout,
 		WaitForCancellation: true,
@@ -55,7 +55,7 @@ func toolOptions(q flow.Queues) workflow.ActivityOptions {
 // recordOptions: activities that only write the record.
 func recordOptions(q flow.Queues) workflow.ActivityOptions {
 	return workflow.ActivityOptions{
-		TaskQueue:           q.Workflows(),
+		TaskQueue:           q.Deliveries(),
 		StartToCloseTimeout: time.Minute,
 		RetryPolicy:         &untilAnswered,
 	}

@@ -179,14 +179,28 @@ func (d *Dispatcher) result(err error) {
 func (d *Dispatcher) sendNudge(ctx context.Context, sessionID string) {
 	call, stop := context.WithTimeout(ctx, callTimeout)
 	defer stop()
-	_, err := d.client.SignalWithStartWorkflow(call, flow.SessionWorkflowID(sessionID), flow.SignalNudge, nil,
-		d.startOptions(sessionID), flow.SessionWorkflow, d.input(sessionID))
+	err := d.startOrSignal(call, sessionID)
 	d.result(err)
 	if err != nil && ctx.Err() == nil {
 		d.mu.Lock()
 		d.failed = append(d.failed, sessionID)
 		d.mu.Unlock()
 	}
+}
+
+// startOrSignal makes the session's run look at the record. Most sessions have no
+// run when a message comes: starting one alone, a worker of this process gets its
+// first task with the answer ("eager start"), which a signal with start cannot do.
+func (d *Dispatcher) startOrSignal(ctx context.Context, sessionID string) error {
+	o := d.startOptions(sessionID)
+	o.EnableEagerStart = true
+	o.WorkflowExecutionErrorWhenAlreadyStarted = true
+	_, err := d.client.ExecuteWorkflow(ctx, o, flow.SessionWorkflow, d.input(sessionID))
+	if _, open := errors.AsType[*serviceerror.WorkflowExecutionAlreadyStarted](err); !open {
+		return err
+	}
+	_, err = d.client.SignalWithStartWorkflow(ctx, o.ID, flow.SignalNudge, nil, d.startOptions(sessionID), flow.SessionWorkflow, d.input(sessionID))
+	return err
 }
 
 func (d *Dispatcher) sendCancel(ctx context.Context, c cancel) {
@@ -217,7 +231,7 @@ func (d *Dispatcher) startOptions(sessionID string) client.StartWorkflowOptions 
 	}
 	return client.StartWorkflowOptions{
 		ID:                    flow.SessionWorkflowID(sessionID),
-		TaskQueue:             d.opts.Queues.Workflows(),
+		TaskQueue:             d.opts.Queues.Turns(),
 		WorkflowIDReusePolicy: enumspb.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE,
 		TypedSearchAttributes: temporal.NewSearchAttributes(attributes...),
 		StaticSummary:         summary,

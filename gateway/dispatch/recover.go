@@ -93,7 +93,7 @@ func (d *Dispatcher) openSessions(ctx context.Context) ([]string, error) {
 	var page []byte
 	for {
 		resp, err := d.client.ListWorkflow(ctx, &workflowservice.ListWorkflowExecutionsRequest{
-			Query:         fmt.Sprintf("WorkflowType = '%s' AND ExecutionStatus = 'Running' AND TaskQueue = '%s'", flow.SessionWorkflow, d.opts.Queues.Workflows()),
+			Query:         fmt.Sprintf("WorkflowType = '%s' AND ExecutionStatus = 'Running' AND TaskQueue = '%s'", flow.SessionWorkflow, d.opts.Queues.Turns()),
 			NextPageToken: page,
 		})
 		if err != nil {

@@ -101,9 +101,21 @@ func staticHosts(p ports) map[primitives.ServiceName]static.Hosts {
 	return hosts
 }
 
+// stockSettings are those of temporalio/cli's development server.
+func stockSettings() dynamicconfig.StaticClient {
+	return dynamicconfig.StaticClient{
+		dynamicconfig.FrontendMaxNamespaceVisibilityRPSPerInstance.Key(): 100,
+		dynamicconfig.HistoryCacheHostLevelMaxSize.Key():                 8096,
+		dynamicconfig.EnableServerVersionCheck.Key():                     false,
+	}
+}
+
 // dynamicSettings changes what the stock server does badly for one user on one
 // machine.
-func dynamicSettings() dynamicconfig.StaticClient {
+func dynamicSettings(stock bool) dynamicconfig.StaticClient {
+	if stock {
+		return stockSettings()
+	}
 	const (
 		// Stock: 20 a second for each shard. With one shard every hop of every
 		// workflow waits up to 50 ms for its turn.

@@ -54,7 +54,7 @@ func launchOn(ctx context.Context, o Options, p *prepared, at ports, secret *int
 		temporal.ForServices(allServices()),
 		temporal.WithStaticHosts(staticHosts(at)),
 		temporal.WithLogger(serverLog{out: o.Logger, state: r.log}),
-		temporal.WithDynamicConfigClient(dynamicSettings()),
+		temporal.WithDynamicConfigClient(dynamicSettings(o.Stock)),
 		temporal.WithTLSConfigFactory(secret),
 		temporal.WithAuthorizer(authorization.NewDefaultAuthorizer()),
 		temporal.WithClaimMapper(claimMapperOption(o.APIKey)),

@@ -56,6 +56,10 @@ type Options struct {
 	// SearchAttributes defaults to DefaultSearchAttributes.
 	SearchAttributes map[string]enumspb.IndexedValueType
 
+	// Stock leaves the server as `temporal server start-dev` has it: stock poll
+	// rates, every commit synced. It is what benchmarks compare with.
+	Stock bool
+
 	// Build names the PicoBot build; see Server.BuildChanged.
 	Build string
 

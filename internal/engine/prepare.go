@@ -34,7 +34,7 @@ func prepare(ctx context.Context, o Options, f files) (*prepared, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &prepared{db: newStores(f)}
+	p := &prepared{db: newStores(f, o.Stock)}
 	if len(there) > 0 {
 		kept, why := fits(ctx, f, builtin)
 		if ctx.Err() != nil {

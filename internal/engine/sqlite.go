@@ -31,16 +31,21 @@ type stores struct {
 }
 
 // newStores describes the databases for one start.
-func newStores(f files) stores {
+func newStores(f files, stock bool) stores {
 	// The server keeps every database that it ever opened, by name, until the
 	// process ends. A second start in one process would be handed the handle of
 	// the first, even if that file has been set aside or deleted meanwhile. So
 	// each start gets a name of its own: SQLite ignores pragmas it does not know.
 	start := "s" + rand.Text()
-	return stores{main: storeConfig(f.main(), start), visibility: storeConfig(f.visibility(), start)}
+	// A commit that is lost with the power is made again from the record.
+	sync := "normal"
+	if stock {
+		sync = "full"
+	}
+	return stores{main: storeConfig(f.main(), start, sync), visibility: storeConfig(f.visibility(), start, sync)}
 }
 
-func storeConfig(path, start string) *config.SQL {
+func storeConfig(path, start, sync string) *config.SQL {
 	return &config.SQL{
 		PluginName:   sqliteplugin.PluginName,
 		DatabaseName: escapePath(path),
@@ -52,7 +57,7 @@ func storeConfig(path, start string) *config.SQL {
 		ConnectAttributes: map[string]string{
 			"mode":          "rwc",
 			"journal_mode":  "wal",
-			"synchronous":   "normal",
+			"synchronous":   sync,
 			"busy_timeout":  "5000",
 			"picobot_start": start,
 		},

@@ -41,20 +41,21 @@ var (
 	AttributeJob     = temporal.NewSearchAttributeKeyKeyword("PicobotJob")
 )
 
-// Queues names the task queues of one installation: each kind of work has its
-// own, so that slow tools starve neither models nor deliveries.
+// Queues names the task queues of one installation. Slow tools must starve neither
+// models nor deliveries, so each kind of work has its own slots.
 type Queues struct{ Base string }
 
-// Workflows is the queue of workflow tasks and of the record's own activities.
-func (q Queues) Workflows() string { return q.Base }
-
-// Models is the queue of model calls.
-func (q Queues) Models() string { return q.Base + "-models" }
+// Turns is the queue of workflow tasks and of model calls. They do not compete: a
+// worker has slots for each. Being one queue lets the server give a model call to
+// the worker in its answer to the workflow task that asked for it ("eager"), which
+// saves a trip through the task queue with every step.
+func (q Queues) Turns() string { return q.Base }
 
 // Tools is the queue of tool runs.
 func (q Queues) Tools() string { return q.Base + "-tools" }
 
-// Deliveries is the queue of outbound messages.
+// Deliveries is the queue of what is quick and must not wait for models or tools:
+// outbound messages, and the end of turns.
 func (q Queues) Deliveries() string { return q.Base + "-deliveries" }
 
 // Names of activities.
