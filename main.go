@@ -5,6 +5,8 @@ import (
 	"context"
 	"os"
 
+	"go.temporal.io/sdk/worker"
+
 	"picobot/cli"
 	"picobot/cli/app"
 	"picobot/cli/embedded"
@@ -13,6 +15,9 @@ import (
 
 func main() {
 	proc.Main() // never returns in a process that only supervises a command of the agent
-	sys := cli.OS(cli.ReadBuild(), app.Runtime{StartEngine: embedded.Start})
+	build := cli.ReadBuild()
+	// Else the SDK reads the whole binary, to name it in the history of runs.
+	worker.SetBinaryChecksum(build.Version + " " + build.Commit)
+	sys := cli.OS(build, app.Runtime{StartEngine: embedded.Start})
 	os.Exit(cli.Main(context.Background(), sys))
 }
