@@ -78,7 +78,7 @@ const lookFor = 2 * time.Second
 func (h *healthCache) report(ctx context.Context) healthReport {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if now := h.now(); h.at.IsZero() || now.Sub(h.at) >= h.good || now.Before(h.at) {
+	if now := h.now(); h.at.IsZero() || now.Sub(h.at) >= h.goodFor() || now.Before(h.at) {
 		// Whoever asked may hang up: the answer is for the others too.
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lookFor)
 		defer cancel()
@@ -86,6 +86,15 @@ func (h *healthCache) report(ctx context.Context) healthReport {
 		h.at = h.now() // a look that took long is good from its end on
 	}
 	return h.last
+}
+
+// goodFor is how long the last answer is good. Bad news is looked at again sooner:
+// somebody may be waiting for a start to end.
+func (h *healthCache) goodFor() time.Duration {
+	if h.last.Status != partOK {
+		return h.good / 20
+	}
+	return h.good
 }
 
 func (h *healthCache) look(ctx context.Context) healthReport {

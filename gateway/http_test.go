@@ -357,3 +357,29 @@ func TestLargeRowsAreListedInSmallLists(t *testing.T) {
 	}
 	require.Equal(t, rows, seen)
 }
+
+// Who waits for a start must not wait for an answer that is no longer true.
+func TestHealthThatIsBadIsLookedAtAgainSooner(t *testing.T) {
+	var serving atomic.Bool
+	var now atomic.Int64
+	r := newRig(t, timing(func(x *Timing) { x.Health = 20 * time.Second }), func(_ *Options, d *Deps) {
+		d.Now = func() time.Time { return time.Unix(1_700_000_000+now.Load(), 0) }
+		d.Health = func(context.Context) Health {
+			if serving.Load() {
+				return Health{}
+			}
+			return Health{Worker: "error: not serving"}
+		}
+	})
+	status := func() int { s, _, _ := r.do(http.MethodGet, "/health", nil); return s }
+	require.Equal(t, http.StatusServiceUnavailable, status())
+	serving.Store(true)
+	require.Equal(t, http.StatusServiceUnavailable, status(), "asked again at once, nothing is looked at")
+	now.Add(1)
+	require.Equal(t, http.StatusOK, status())
+	serving.Store(false)
+	now.Add(19)
+	require.Equal(t, http.StatusOK, status())
+	now.Add(1)
+	require.Equal(t, http.StatusServiceUnavailable, status())
+}

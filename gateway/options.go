@@ -55,7 +55,7 @@ type Timing struct {
 	Drain   time.Duration // for requests and sockets when the server stops: 3 s
 	Retry   time.Duration // before the record is read again after an error: 1 s
 	Poll    time.Duration // between looks for changes of other processes: 100 ms
-	Health  time.Duration // for which an answer of /health is good: 1 s
+	Health  time.Duration // for which an answer of /health is good, a bad one for a twentieth: 1 s
 }
 
 func (o Options) withDefaults() Options {
