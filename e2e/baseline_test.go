@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	enumspb "go.temporal.io/api/enums/v1"
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/worker"
@@ -122,6 +123,14 @@ func (b *baseline) deliver(ctx context.Context, m baselineMessage) (baselineMess
 func (b *baseline) answer(chatID, id string) {
 	require.NoError(b, b.say(context.Background(), chatID, id))
 	require.Equal(b, id, <-b.delivered)
+}
+
+// idle waits until the chat's run has closed.
+func (b *baseline) idle(chatID string) {
+	require.Eventually(b, func() bool {
+		d, err := b.client.DescribeWorkflowExecution(context.Background(), "baseline/"+chatID, "")
+		return err == nil && d.GetWorkflowExecutionInfo().GetStatus() != enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING
+	}, 20*time.Second, 5*time.Millisecond)
 }
 
 // hall is the baseline for many callers at once.
