@@ -26,8 +26,13 @@ lint: bin/golangci-lint bin/workflowcheck ## formatting, vet, the layers, determ
 	bin/golangci-lint run --build-tags crash ./...
 	bin/workflowcheck ./workflows/...
 
-bench: ## benchmarks
-	go test -run '^$$' -bench . -benchmem ./...
+bench: ## benchmarks; each says what it is compared with, docs/performance.md says how to read them
+	go test -run '^$$' -bench . -benchmem $(filter-out picobot/e2e picobot/cli/e2e/load,$(PACKAGES))
+	go test -run '^$$' -bench 'OneTool$$' -benchtime 50x ./e2e
+	go test -run '^$$' -bench '16Sessions' -benchtime 10x -timeout 20m ./e2e
+	go test -run '^$$' -bench 'History|Waiting' -benchtime 1x ./e2e
+	go test -run '^$$' -bench 'Ack|Start' -benchtime 30x ./cli/e2e/load
+	go test -run '^$$' -bench 'Chats|Flood' -benchtime 2x ./cli/e2e/load
 
 crash: ## kill -9 more than a hundred times, mid delivery too; lost and rolled back engine files, a machine that sleeps
 	go test -tags crash -count=1 -v -timeout 60m ./cli/e2e/crash -args -kills $(KILLS)

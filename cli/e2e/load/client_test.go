@@ -176,6 +176,26 @@ func (c *client) ask(text string) (time.Duration, error) {
 	}
 }
 
+// acked sends a message, waits for the end of its turn and returns how long its
+// accepted took.
+func (c *client) acked(text string) (took time.Duration, err error) {
+	begun := time.Now()
+	if err := c.say(text); err != nil {
+		return 0, err
+	}
+	id := fmt.Sprintf("m%d", c.sent)
+	for {
+		f, err := c.next()
+		if err != nil {
+			return 0, err
+		}
+		if a, ok := f.(protocol.Accepted); ok && a.ID == id {
+			took = time.Since(begun)
+			return took, c.until("the turn ends", func() bool { _, ok := c.ended[a.TurnID]; return ok })
+		}
+	}
+}
+
 // texts returns the rows of people and the model, without tool calls.
 func (c *client) texts() []string {
 	var out []string
