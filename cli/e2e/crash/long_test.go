@@ -78,6 +78,32 @@ func TestStoppedForLongerThanEveryHeartbeat(t *testing.T) {
 	r.settle()
 }
 
+// PicoBot sleeps and Temporal does not: the heartbeats are missed for certain and
+// second attempts wait for it when it wakes. They must join what still runs.
+func TestStoppedBesideAnExternalTemporal(t *testing.T) {
+	t.Parallel()
+	r, _ := newExternal(t)
+	r.start()
+	release := make(chan struct{})
+	tool := r.send("tool", "s", "completed", plan{ask(act("s", 1, 0, "; sleep 60")), say("answer")})
+	model := r.send("model", "sm", "completed", plan{first(fakeopenai.Hang{Release: release, Then: fakeopenai.Reply{Text: "answer"}}, say("answer"))})
+	untilActed(r, tool)
+	untilAsked(1)(r, model)
+	r.g.Signal(syscall.SIGSTOP)
+	time.Sleep(45 * time.Second) // longer than the heartbeat timeout
+	r.g.Signal(syscall.SIGCONT)
+	time.AfterFunc(5*time.Second, func() { close(release) })
+	r.disconnect()
+	r.until("the turns end that could go on", func() bool { return r.ended(tool) && r.ended(model) })
+	if n := strings.Count(r.g.Stderr.String(), "the attempt was given up, its work goes on"); n < 2 {
+		t.Errorf("Temporal gave up %d attempts: both should have missed their heartbeats", n)
+	}
+	if got := r.one(`SELECT count(*) FROM tool_runs WHERE status <> 'completed'`); got != "0" {
+		t.Errorf("%s tools did not complete although their process lived", got)
+	}
+	r.settle()
+}
+
 // PicoBot dies and Temporal lives: nothing proves that the worker is dead, so its work
 // is given up when its heartbeats are missed. What was written down and Temporal did
 // not hear of is not asked for again.
