@@ -41,6 +41,40 @@ func ModelFailed(e *llm.Error) Message {
 	}
 }
 
+// WhyModelFailed returns a kind of failure in a few words.
+func WhyModelFailed(kind llm.Kind) Message {
+	switch kind {
+	case llm.KindRateLimited:
+		return WhyRateLimited{}
+	case llm.KindOverloaded:
+		return WhyOverloaded{}
+	case llm.KindServer:
+		return WhyServerError{}
+	case llm.KindTimeout:
+		return WhyTimeout{}
+	case llm.KindTransport:
+		return WhyUnreachable{}
+	case llm.KindIncomplete:
+		return WhyIncomplete{}
+	case llm.KindAuth:
+		return WhyAuth{}
+	case llm.KindQuota:
+		return WhyQuota{}
+	case llm.KindNotFound:
+		return WhyNotFound{}
+	case llm.KindBadRequest:
+		return WhyBadRequest{}
+	case llm.KindContextTooLarge:
+		return WhyContextTooLarge{}
+	case llm.KindContentFiltered:
+		return WhyContentFiltered{}
+	case llm.KindCanceled:
+		return WhyCanceled{}
+	default:
+		return WhyUnknown{}
+	}
+}
+
 // detail returns what the provider said, or at least its status.
 func detail(e *llm.Error) string {
 	switch {

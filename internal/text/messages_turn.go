@@ -122,11 +122,60 @@ type (
 	StoreUnavailable struct{ msg }
 )
 
-// What tells a running turn that it goes on elsewhere.
+// What is said while a turn runs whose model fails. Why is one of the texts below.
 type (
+	// ModelRetried is said when a call is made again only after a while.
+	ModelRetried struct {
+		msg
+		Model, Provider, Why string
+		Seconds              int
+	}
 	// UsingFallback is said when another model takes over.
 	UsingFallback struct {
 		msg
-		Model, Fallback string
+		Model, Why, Fallback string
 	}
+	// FallbacksFailed is why a turn failed that had several models: Reason is the whole
+	// text for the first of them, Others lists the rest, each as FailedToo.
+	FallbacksFailed struct {
+		msg
+		Reason, Others string
+	}
+	// FailedToo names one model that failed beside others.
+	FailedToo struct {
+		msg
+		Model, Why string
+	}
+)
+
+// The kinds of llm.Error in a few words. WhyModelFailed chooses among them.
+type (
+	// WhyRateLimited is kind rate_limited.
+	WhyRateLimited struct{ msg }
+	// WhyOverloaded is kind overloaded.
+	WhyOverloaded struct{ msg }
+	// WhyServerError is kind server_error.
+	WhyServerError struct{ msg }
+	// WhyTimeout is kind timeout.
+	WhyTimeout struct{ msg }
+	// WhyUnreachable is kind transport.
+	WhyUnreachable struct{ msg }
+	// WhyIncomplete is kind incomplete_stream.
+	WhyIncomplete struct{ msg }
+	// WhyAuth is kind auth.
+	WhyAuth struct{ msg }
+	// WhyQuota is kind quota.
+	WhyQuota struct{ msg }
+	// WhyNotFound is kind not_found.
+	WhyNotFound struct{ msg }
+	// WhyBadRequest is kind bad_request.
+	WhyBadRequest struct{ msg }
+	// WhyContextTooLarge is kind context_too_large.
+	WhyContextTooLarge struct{ msg }
+	// WhyContentFiltered is kind content_filtered.
+	WhyContentFiltered struct{ msg }
+	// WhyCanceled is kind canceled.
+	WhyCanceled struct{ msg }
+	// WhyUnknown is said of a kind that is none of these.
+	WhyUnknown struct{ msg }
 )

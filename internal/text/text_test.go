@@ -167,6 +167,16 @@ func TestEveryKindOfModelFailureHasATextThatNamesModelAndProvider(t *testing.T) 
 	}
 }
 
+func TestEveryKindOfModelFailureHasAFewWordsOfItsOwn(t *testing.T) {
+	seen := map[Message]bool{WhyUnknown{}: true}
+	for _, kind := range kindsOfFailure(t) {
+		m := WhyModelFailed(kind)
+		require.False(t, seen[m], "kind %s shares its words or has none", kind)
+		seen[m] = true
+	}
+	require.Equal(t, WhyUnknown{}, WhyModelFailed("odd"))
+}
+
 func TestAFailureWithoutMessageIsToldByItsStatus(t *testing.T) {
 	require.Equal(t, ModelServerError{Model: "m", Provider: "p", Detail: "HTTP 502"},
 		ModelFailed(&llm.Error{Kind: llm.KindServer, Model: "m", Provider: "p", Status: 502}))
