@@ -3,6 +3,7 @@ package activities
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"go.temporal.io/sdk/activity"
 
@@ -46,6 +47,8 @@ func (a *Activities) BeginTurn(ctx context.Context, in flow.SessionInput) (flow.
 		Step:        p.Step,
 		Calls:       a.calls(p.Open),
 		Models:      agent.Models,
+		Model:       max(0, slices.Index(agent.Models, p.Turn.Model)),
+		Keep:        true,
 		MaxParallel: agent.MaxParallelTools,
 		Outbound:    outbound,
 		Cancelled:   p.Turn.CancelRequestedAt != 0,

@@ -3,6 +3,7 @@ package activities
 import (
 	"context"
 	"errors"
+	"strings"
 
 	"picobot/internal/chat"
 	"picobot/internal/flow"
@@ -29,7 +30,7 @@ func (a *Activities) FinishTurn(ctx context.Context, in flow.FinishInput) (flow.
 		Deliver: key.Channel != chat.ChannelCLI,
 	}
 	if in.Status == chat.TurnFailed {
-		f.Code, f.Text = in.Failure.Code, a.Texts.Say(failureText(in.Failure))
+		f.Code, f.Text = in.Failure.Code, a.failureText(in.Failure, in.Others)
 	}
 	claimed, err := a.Record.ClaimedRuns(ctx, in.TurnID)
 	if err != nil {
@@ -45,8 +46,21 @@ func (a *Activities) FinishTurn(ctx context.Context, in flow.FinishInput) (flow.
 	return flow.FinishResult{Outbound: done.Outbound}, nil
 }
 
-// failureText is the sentence a person reads about a failure.
-func failureText(f flow.Failure) text.Message {
+// failureText is what a person reads about a failure.
+func (a *Activities) failureText(f flow.Failure, others []flow.Failure) string {
+	reason := a.Texts.Say(reasonOf(f))
+	if len(others) == 0 {
+		return reason
+	}
+	var too []string
+	for _, o := range others {
+		too = append(too, a.Texts.Say(text.FailedToo{Model: o.Model, Why: a.Texts.Say(text.WhyModelFailed(llm.Kind(o.Code)))}))
+	}
+	return a.Texts.Say(text.FallbacksFailed{Reason: reason, Others: strings.Join(too, ", ")})
+}
+
+// reasonOf is the sentence about one failure.
+func reasonOf(f flow.Failure) text.Message {
 	switch f.Code {
 	case flow.CodePoisoned:
 		return text.PoisonTurn{Attempts: maxClaims}

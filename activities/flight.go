@@ -13,6 +13,7 @@ import (
 	"go.temporal.io/sdk/worker"
 
 	"picobot/internal/flow"
+	"picobot/internal/llm"
 	"picobot/internal/tools"
 	"picobot/store"
 )
@@ -115,8 +116,9 @@ func fly[T any](ctx context.Context, a *Activities, k flightKey, fn func(context
 	default:
 	}
 	fl := a.flights.start(k, func(ctx context.Context) (any, error) { return fn(ctx) })
-	beat := time.NewTicker(heartbeatEvery)
-	defer beat.Stop()
+	past := earlier(ctx)
+	alive := time.NewTicker(heartbeatEvery)
+	defer alive.Stop()
 	for {
 		select {
 		case <-fl.done:
@@ -127,8 +129,8 @@ func fly[T any](ctx context.Context, a *Activities, k flightKey, fn func(context
 				return zero, a.failure(ctx, fl.err)
 			}
 			return fl.result.(T), nil
-		case <-beat.C:
-			activity.RecordHeartbeat(ctx)
+		case <-alive.C:
+			beat(ctx, past)
 			// A cancel reaches work here at once and elsewhere by signal. The record is what
 			// it is read from when neither got through.
 			if asked, err := a.Record.CancelRequested(context.WithoutCancel(ctx), k.turn); err == nil && asked {
@@ -180,6 +182,9 @@ func (a *Activities) failure(ctx context.Context, err error) error {
 	}
 	if _, ok := errors.AsType[*temporal.ApplicationError](err); ok {
 		return err
+	}
+	if _, ok := errors.AsType[*llm.Error](err); ok {
+		return err // the model call says itself what it means
 	}
 	if p, ok := errors.AsType[*panicError](err); ok {
 		a.Logger.Error("an activity panicked", "panic", p.value, "stack", string(p.stack))

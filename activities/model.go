@@ -4,72 +4,48 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"go.temporal.io/sdk/activity"
-	"go.temporal.io/sdk/temporal"
 
 	"picobot/internal/chat"
 	"picobot/internal/flow"
 	"picobot/internal/live"
 	"picobot/internal/llm"
 	"picobot/internal/prompt"
+	"picobot/internal/text"
 	"picobot/store"
 )
-
-// maxRetryAfter bounds how long an endpoint may make a turn wait before its next try.
-const maxRetryAfter = 5 * time.Minute
 
 // CallModel asks a model for the answer of one step and writes it down. A step
 // that has its answer is never asked again.
 func (a *Activities) CallModel(ctx context.Context, in flow.ModelInput) (flow.ModelResult, error) {
 	info := activity.GetInfo(ctx)
 	k := flightKey{turn: in.TurnID, step: in.Step, position: -1, attempt: in.Model}
-	return fly(ctx, a, k, func(ctx context.Context) (flow.ModelResult, error) {
+	result, err := fly(ctx, a, k, func(ctx context.Context) (flow.ModelResult, error) {
 		c := modelCall{a: a, in: in, attempt: showAs(in.Model, info.Attempt)}
 		done, err := c.run(ctx)
 		if err != nil {
-			return flow.ModelResult{}, a.modelFailure(a.fenced(context.WithoutCancel(ctx), in.TurnID, err))
+			return flow.ModelResult{}, a.fenced(context.WithoutCancel(ctx), in.TurnID, err)
 		}
-		return a.modelResult(ctx, done)
+		return a.modelResult(done), nil
 	})
+	if e, ok := errors.AsType[*llm.Error](err); ok {
+		return result, a.modelFailure(ctx, in, e)
+	}
+	return result, err
 }
 
 // showAs numbers the attempts of a step through its models: what a later one
 // shows replaces what earlier ones did.
 func showAs(model int, attempt int32) int { return model*1000 + int(attempt) }
 
-// modelResult reads from the record what is left to do after an answer.
-func (a *Activities) modelResult(ctx context.Context, done store.Committed) (flow.ModelResult, error) {
+// modelResult says what is left to do after an answer.
+func (a *Activities) modelResult(done store.Committed) flow.ModelResult {
 	var open []store.OpenCall
 	for i, c := range done.Answer.ToolCalls {
 		open = append(open, store.OpenCall{Position: i, Call: c})
 	}
-	return flow.ModelResult{Calls: a.calls(open), Outbound: done.Outbound}, nil
-}
-
-// modelFailure gives a provider's error the type and the delay Temporal needs.
-func (a *Activities) modelFailure(err error) error {
-	e, ok := errors.AsType[*llm.Error](err)
-	if !ok {
-		return err
-	}
-	return temporal.NewApplicationErrorWithOptions(a.Mask(e.Error()), flow.ErrTypeModel, temporal.ApplicationErrorOptions{
-		NonRetryable:   !e.Retryable(),
-		NextRetryDelay: min(e.RetryAfter, maxRetryAfter),
-		Details:        []any{flow.Failure{Code: string(e.Kind), Model: e.Model, Provider: e.Provider, Status: e.Status, Detail: cut(a.Mask(e.Message), maxDetail)}},
-	})
-}
-
-// maxDetail bounds what Temporal's history keeps of a provider's words, in runes.
-const maxDetail = 300
-
-func cut(s string, max int) string {
-	r := []rune(s)
-	if len(r) <= max {
-		return s
-	}
-	return string(r[:max-1]) + "…"
+	return flow.ModelResult{Calls: a.calls(open), Outbound: done.Outbound}
 }
 
 // modelCall is one attempt at one step.
@@ -99,11 +75,7 @@ func (c modelCall) run(ctx context.Context) (store.Committed, error) {
 	if nobody != nil {
 		return done, nobody
 	}
-	req, limit, err := c.a.request(t, use.model, use.window, use.agent.MaxToolIterations, c.in.Step)
-	if err != nil {
-		return done, err
-	}
-	resp, err := c.ask(ctx, use.provider, req, t.Session.ID)
+	resp, req, limit, err := c.answerOf(ctx, use, t)
 	if err != nil {
 		if why := stopped(ctx); why != nil {
 			return done, why
@@ -120,6 +92,38 @@ func (c modelCall) run(ctx context.Context) (store.Committed, error) {
 		return c.a.Record.CommitAnswer(ctx, c.in.TurnID, c.in.Step, answer)
 	})
 	return done, recorded(err)
+}
+
+// maxSmaller bounds how often a request that an endpoint finds too long is made
+// smaller.
+const maxSmaller = 3
+
+// answerOf asks with a request that the model has room for. How many tokens a text is
+// only the endpoint knows for sure: a request that it refuses as too long goes again
+// with less in it, as long as there is something to leave out.
+func (c modelCall) answerOf(ctx context.Context, use chosen, t store.TurnContext) (resp llm.Response, req llm.Request, limit text.Message, err error) {
+	size := requestSize{tokens: room(use.window, use.model.MaxOutputTokens), images: maxImages, imageBytes: maxImageBytes}
+	build := func() (requestSize, error) {
+		req, limit, err = c.a.request(t, use.model, size, use.agent.MaxToolIterations, c.in.Step)
+		return sizeOf(req), err
+	}
+	now, err := build()
+	for n := 0; err == nil; n++ {
+		if resp, err = c.ask(ctx, use.provider, req, t.Session.ID); llm.KindOf(err) != llm.KindContextTooLarge || n == maxSmaller {
+			break
+		}
+		refused, before := err, now
+		size.tokens = before.tokens * 6 / 10
+		if now, err = build(); err == nil && now.tokens >= before.tokens {
+			size.images = before.images / 2
+			now, err = build()
+		}
+		if err == nil && now.tokens >= before.tokens && now.images >= before.images {
+			return resp, req, limit, refused
+		}
+		c.a.Logger.Info("a request was too long for the model and goes again with less in it", "model", use.model.Name, "turn", c.in.TurnID, "step", c.in.Step)
+	}
+	return resp, req, limit, err
 }
 
 // chosen is whom a step asks.

@@ -11,14 +11,35 @@ import (
 	"picobot/store"
 )
 
+// requestSize is how large a request may be, or is.
+type requestSize struct {
+	tokens     int // of text, as they are estimated
+	images     int
+	imageBytes int
+}
+
+func sizeOf(req llm.Request) requestSize {
+	var s requestSize
+	messages := make([]chat.Message, len(req.Messages))
+	for i, m := range req.Messages {
+		messages[i] = m.Message
+		s.images += len(m.Images)
+		for _, image := range m.Images {
+			s.imageBytes += len(image.Data)
+		}
+	}
+	s.tokens = prompt.Estimate(messages)
+	return s
+}
+
 // request builds the model's request from the record's rows. When tools are
 // forbidden in it, limit says why.
-func (a *Activities) request(t store.TurnContext, m llm.Model, windowTokens, maxIterations, step int) (req llm.Request, limit text.Message, err error) {
+func (a *Activities) request(t store.TurnContext, m llm.Model, size requestSize, maxIterations, step int) (req llm.Request, limit text.Message, err error) {
 	rows := make([]chat.Message, len(t.Rows))
 	for i, r := range t.Rows {
 		rows[i] = r.Message
 	}
-	messages, err := prompt.Fit(prompt.Messages(rows), room(windowTokens, m.MaxOutputTokens), func(m chat.Message) (string, error) {
+	messages, err := prompt.Fit(prompt.Messages(rows), size.tokens, func(m chat.Message) (string, error) {
 		return a.Keep(tools.Call{ID: t.Turn.ID + "." + m.ToolCallID, TurnID: t.Turn.ID, SessionID: t.Session.ID}, m.ToolName, m.Content)
 	})
 	if err != nil {
@@ -30,7 +51,7 @@ func (a *Activities) request(t store.TurnContext, m llm.Model, windowTokens, max
 		limit = text.ToolKeepsFailing{Tool: tool, Times: maxRepeats}
 	}
 	req = llm.Request{Model: m, Messages: make([]llm.Message, len(messages)), ForbidTools: limit != nil}
-	images := imageBudget{count: maxImages, bytes: maxImageBytes}
+	images := imageBudget{count: size.images, bytes: size.imageBytes}
 	for i := len(messages) - 1; i >= 0; i-- { // the newest images first: they are what it is about
 		req.Messages[i] = a.withImages(messages[i], m.Vision, &images)
 	}

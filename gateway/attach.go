@@ -35,6 +35,7 @@ func (c *conn) greet(ctx context.Context, h protocol.Hello) {
 		return
 	}
 	c.hello, c.words = &h, text.For(cmp.Or(h.Locale, c.server.opts.Locale))
+	c.follower.words = c.words
 	c.server.delivery.join(c)
 	if created {
 		c.write(protocol.Notice{ID: "welcome/" + id, Level: "info", Text: c.words.Say(text.Welcome{})})
@@ -71,6 +72,9 @@ func (c *conn) attach(ctx context.Context, sessionID string, fromSeq *int64) (Mo
 	}
 	c.watcher, c.attached, c.cursor = w, a.Session, a.Cursor
 	c.follower = newFollower(a, c.server.deps.Summarize)
+	if c.words != nil {
+		c.follower.words = c.words
+	}
 	model := c.server.deps.Model(a.Session.Agent)
 	c.write(protocol.Welcome{
 		Protocol: protocol.Version, Server: "picobot " + c.server.opts.Version, SessionID: a.Session.ID, Title: a.Session.Title,

@@ -39,6 +39,8 @@ type conn struct {
 	sent     recent // ids of messages that this peer has been handed
 
 	helloDue *time.Timer // runs until the peer must have said hello
+	resting  bool        // text was sent just now: more of it waits for textDue
+	textDue  *time.Timer // runs while resting
 	again    *time.Timer // runs when the record could not be read
 	broken   error       // why nothing can be sent any more
 }
@@ -57,6 +59,9 @@ func (c *conn) run(ctx context.Context) goodbye {
 	c.again = time.NewTimer(c.server.opts.Timing.Retry)
 	c.again.Stop()
 	defer c.again.Stop()
+	c.textDue = time.NewTimer(c.server.opts.Timing.Text)
+	c.textDue.Stop()
+	defer c.textDue.Stop()
 	for c.broken == nil {
 		var wake <-chan struct{}
 		if c.watcher != nil {
@@ -80,6 +85,11 @@ func (c *conn) run(ctx context.Context) goodbye {
 		case o := <-c.offers:
 			o.taken <- c.notify(o.Outbound)
 		case <-wake:
+			if !c.resting || c.watcher.Urgent() {
+				c.woken(ctx)
+			}
+		case <-c.textDue.C:
+			c.resting = false
 			c.woken(ctx)
 		case <-c.again.C:
 			c.follow(ctx)
@@ -146,12 +156,14 @@ func (c *conn) catchUp(ctx context.Context) (told map[string]bool, err error) {
 }
 
 // woken tells what the watcher has. Most wake-ups of a streaming answer bring a
-// piece of text only: then the record has nothing new.
+// piece of text only: then the record has nothing new. Models write faster than
+// anybody reads, and a frame for each word would keep every client busy, so that
+// after some text there is a rest, and what comes meanwhile is joined.
 func (c *conn) woken(ctx context.Context) {
 	progress, changed := c.watcher.Take()
 	if !changed {
 		for _, f := range c.follower.feed(progress, store.Changes{Next: c.cursor}) {
-			c.write(f)
+			c.show(f)
 		}
 		return
 	}
@@ -185,7 +197,7 @@ func (c *conn) tell(ctx context.Context, progress []live.Progress) (told map[str
 				told[t.TurnID] = true
 			}
 			frames[i] = nil // what is sent need not be kept while a slow peer takes it
-			c.write(f)
+			c.show(f)
 		}
 		c.cursor, progress = ch.Next, nil
 		if rows == 0 {
@@ -193,6 +205,15 @@ func (c *conn) tell(ctx context.Context, progress []live.Progress) (told map[str
 		}
 	}
 	return told, nil
+}
+
+// show sends a frame of the attached session. After text there is a rest.
+func (c *conn) show(f protocol.ServerFrame) {
+	c.write(f)
+	if _, isText := f.(protocol.Delta); isText {
+		c.resting = true
+		c.textDue.Reset(c.server.opts.Timing.Text)
+	}
 }
 
 // write sends a frame. A peer that does not take it in time gets no other.

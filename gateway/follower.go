@@ -6,6 +6,7 @@ import (
 	"picobot/internal/chat"
 	"picobot/internal/live"
 	"picobot/internal/protocol"
+	"picobot/internal/text"
 	"picobot/store"
 )
 
@@ -23,7 +24,8 @@ import (
 type follower struct {
 	session   string
 	summarize func(name, arguments string) string
-	since     int64 // seq of the newest row when the follower was made
+	words     *text.Catalogue // in the language of the client
+	since     int64           // seq of the newest row when the follower was made
 	turns     map[string]*followed
 	order     []string // of turns, as they became known
 	last      string   // turn of the last row that the client has
@@ -60,7 +62,7 @@ type followedTool struct {
 }
 
 func newFollower(a store.Attached, summarize func(name, arguments string) string) *follower {
-	f := &follower{session: a.Session.ID, summarize: summarize, since: a.Session.LastSeq, turns: map[string]*followed{}, last: a.LastTurn}
+	f := &follower{session: a.Session.ID, summarize: summarize, words: text.For(""), since: a.Session.LastSeq, turns: map[string]*followed{}, last: a.LastTurn}
 	for _, t := range a.Turns {
 		st := f.follow(t.ID)
 		st.turn = t
@@ -266,8 +268,9 @@ func (t *followedTool) frame(turnID string, step int, status string) protocol.To
 	return protocol.Tool{TurnID: turnID, Step: step, CallID: t.callID, Name: t.name, Status: status, Summary: t.summary}
 }
 
-// deltas sends the pending deltas of a turn up to and including a step, and drops
-// those of steps that have been answered or of attempts that were replaced.
+// deltas sends the pending deltas of a turn up to and including a step, and the
+// notices between them, and drops those of steps that have been answered or of
+// attempts that were replaced.
 func (f *follower) deltas(st *followed, upto int) {
 	f.pending = slices.DeleteFunc(f.pending, func(p live.Progress) bool {
 		if p.TurnID != st.turn.ID || p.Tool != nil || p.Step > upto {
@@ -276,6 +279,10 @@ func (f *follower) deltas(st *followed, upto int) {
 		at := place{p.Step, p.Attempt}
 		if p.Step > st.answered && at.compare(st.attempt) >= 0 {
 			st.attempt = at
+			if p.Notice != nil {
+				f.out = append(f.out, protocol.Notice{ID: p.Notice.ID, Level: "warn", Text: p.Notice.Say(f.words)})
+				return true
+			}
 			f.out = append(f.out, protocol.Delta{TurnID: p.TurnID, Step: p.Step, Attempt: p.Attempt, Kind: string(p.Kind), Text: p.Text})
 		}
 		return true

@@ -55,6 +55,7 @@ type Timing struct {
 	Drain   time.Duration // for requests and sockets when the server stops: 3 s
 	Retry   time.Duration // before the record is read again after an error: 1 s
 	Poll    time.Duration // between looks for changes of other processes: 100 ms
+	Text    time.Duration // between two pieces of a streamed text, which is joined meanwhile: 25 ms
 	Health  time.Duration // for which an answer of /health is good, a bad one for a twentieth: 1 s
 }
 
@@ -78,7 +79,7 @@ func (o Options) withDefaults() Options {
 		&o.Timing.Hello: 10 * time.Second, &o.Timing.Ping: 20 * time.Second, &o.Timing.Silence: 60 * time.Second,
 		&o.Timing.Write: 10 * time.Second, &o.Timing.Record: 15 * time.Second, &o.Timing.Close: time.Second,
 		&o.Timing.Drain: 3 * time.Second, &o.Timing.Retry: time.Second, &o.Timing.Poll: 100 * time.Millisecond,
-		&o.Timing.Health: time.Second,
+		&o.Timing.Text: 25 * time.Millisecond, &o.Timing.Health: time.Second,
 	} {
 		if *d <= 0 {
 			*d = def

@@ -2,6 +2,7 @@ package workflows
 
 import (
 	"errors"
+	"fmt"
 
 	"go.temporal.io/sdk/temporal"
 
@@ -27,6 +28,38 @@ func isModelFailure(err error) bool { return isType(err, flow.ErrTypeModel) }
 func isInfrastructure(err error) bool {
 	_, timeout := errors.AsType[*temporal.TimeoutError](err)
 	return timeout || isType(err, flow.ErrTypeShutdown) || isType(err, flow.ErrTypeLost) || isType(err, flow.ErrTypeRecord)
+}
+
+// modelsFailed is why nobody answered a step: every model failed, in this order.
+type modelsFailed []flow.Failure
+
+func (f modelsFailed) Error() string {
+	text := "no model answered"
+	for i, one := range f {
+		sep := ", "
+		if i == 0 {
+			sep = ": "
+		}
+		text += fmt.Sprintf("%s%s (%s)", sep, one.Model, one.Code)
+	}
+	return text
+}
+
+// last says, for people who watch, who failed last.
+func (f modelsFailed) last() string {
+	if len(f) == 0 {
+		return ""
+	}
+	one := f[len(f)-1]
+	return fmt.Sprintf(" (%s failed: %s)", one.Model, one.Code)
+}
+
+// failuresOf reads what there is to say of an error that ends a turn.
+func failuresOf(err error) []flow.Failure {
+	if all, ok := errors.AsType[modelsFailed](err); ok && len(all) > 0 {
+		return all
+	}
+	return []flow.Failure{failureOf(err)}
 }
 
 // failureOf reads what an activity says of its failure.

@@ -67,6 +67,7 @@ type session struct {
 	steps      int  // model steps of this run
 	moveOn     bool // continue as new before the next step
 
+	model    int // which of the present turn's models is asked first
 	turnID   string
 	stopTurn workflow.CancelFunc // stops the present turn's activities
 	stopping bool                // the present turn was asked to stop
@@ -110,12 +111,15 @@ func (s *session) begin() (flow.Begun, error) {
 // is to be continued as new.
 func (s *session) turn(b flow.Begun) {
 	ctx, stop := workflow.WithCancel(s.base)
-	s.turnID, s.stopTurn, s.stopping = b.TurnID, stop, false
+	s.turnID, s.stopTurn, s.stopping, s.model = b.TurnID, stop, false, 0
+	if b.Keep {
+		s.model = b.Model
+	}
 	defer func() { s.turnID, s.stopTurn = "", nil }()
 
 	switch {
 	case b.Cancelled:
-		s.finish(b, chat.TurnCancelled, flow.Failure{})
+		s.finish(b, chat.TurnCancelled)
 		return
 	case b.Failure.Code != "":
 		s.finish(b, chat.TurnFailed, b.Failure)
@@ -150,25 +154,45 @@ func (s *session) shouldMoveOn() bool {
 	return s.info.GetContinueAsNewSuggested() || (s.in.MaxSteps > 0 && s.steps >= s.in.MaxSteps)
 }
 
-// callModel asks the agent's model, then its fallbacks in order. Each is retried
-// by Temporal; the step is never run twice once it is answered.
+// callModel asks the turn's model, then the others in order. Each is retried by
+// Temporal; the step is never run twice once it is answered. Whoever answers stays
+// for the rest of the turn: the one that failed would cost each step its retries
+// again, and a model goes on best from thoughts of its own.
 func (s *session) callModel(ctx workflow.Context, b flow.Begun, step int) (flow.ModelResult, error) {
-	var err error
-	for i, name := range b.Models {
-		s.describe(fmt.Sprintf("step %d: waiting for model %s", step, name))
+	var failed modelsFailed
+	order := inTurn(s.model, len(b.Models))
+	for n, i := range order {
+		in := flow.ModelInput{TurnID: b.TurnID, Step: step, Model: i}
+		if n+1 < len(order) {
+			in.Fallback = b.Models[order[n+1]]
+		}
+		model := b.Models[i] + failed.last()
+		s.describe(fmt.Sprintf("step %d: waiting for model %s", step, model))
 		var answer flow.ModelResult
 		opts := modelOptions(s.in.Queues)
-		opts.Summary = fmt.Sprintf("step %d: %s", step, name)
-		err = workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, opts), flow.CallModel,
-			flow.ModelInput{TurnID: b.TurnID, Step: step, Model: i}).Get(ctx, &answer)
+		opts.Summary = fmt.Sprintf("step %d: %s", step, model)
+		err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, opts), flow.CallModel, in).Get(ctx, &answer)
 		if err == nil {
+			if b.Keep {
+				s.model = i
+			}
 			return answer, nil
 		}
 		if !isModelFailure(err) {
 			return answer, err
 		}
+		failed = append(failed, failureOf(err))
 	}
-	return flow.ModelResult{}, err
+	return flow.ModelResult{}, failed
+}
+
+// inTurn lists the numbers below n from first on, then those before it.
+func inTurn(first, n int) []int {
+	out := make([]int, n)
+	for i := range out {
+		out[i] = (first + i) % n
+	}
+	return out
 }
 
 // runTools runs a step's open calls, at most MaxParallel at once.
@@ -201,24 +225,28 @@ func (s *session) fail(b flow.Begun, err error) {
 	case isEnded(err):
 		// Somebody else has ended the turn: the record says how.
 	case s.stopping || isCancelled(err):
-		s.finish(b, chat.TurnCancelled, flow.Failure{})
+		s.finish(b, chat.TurnCancelled)
 	case isInfrastructure(err):
 		// No fault of the turn's: a new run goes on where the record stands. Its claim is
 		// counted, so that this cannot go on for ever.
 		s.moveOn = true
 	default:
 		workflow.GetLogger(s.base).Error("turn failed", "turn", b.TurnID, "error", err)
-		s.finish(b, chat.TurnFailed, failureOf(err))
+		s.finish(b, chat.TurnFailed, failuresOf(err)...)
 	}
 }
 
-func (s *session) finish(b flow.Begun, status chat.TurnStatus, f flow.Failure) {
+// finish ends the present turn. The first failure is why, others came after it.
+func (s *session) finish(b flow.Begun, status chat.TurnStatus, failures ...flow.Failure) {
 	s.describe("ending the turn as " + string(status))
 	opts := recordOptions(s.in.Queues)
 	opts.Summary = "end the turn as " + string(status)
+	in := flow.FinishInput{TurnID: b.TurnID, Status: status}
+	if len(failures) > 0 {
+		in.Failure, in.Others = failures[0], failures[1:]
+	}
 	var out flow.FinishResult
-	err := workflow.ExecuteActivity(workflow.WithActivityOptions(s.base, opts), flow.FinishTurn,
-		flow.FinishInput{TurnID: b.TurnID, Status: status, Failure: f}).Get(s.base, &out)
+	err := workflow.ExecuteActivity(workflow.WithActivityOptions(s.base, opts), flow.FinishTurn, in).Get(s.base, &out)
 	if err != nil {
 		// Retried until the record answers, so this is a bug or an operator's doing: the
 		// next begin claims the turn again, and gives up on it after a few claims.

@@ -190,17 +190,6 @@ func TestSession_BeginsMidStep_RunsOnlyWhatIsOpen(t *testing.T) {
 	require.Equal(t, 8, s.calls[0].Step)
 }
 
-func TestSession_ModelFailsForGood_AsksTheFallbackThenFailsTheTurn(t *testing.T) {
-	b := turn("t1")
-	b.Models = []string{"main", "spare"}
-	s := &script{begun: []flow.Begun{b}, model: func(_ context.Context, in flow.ModelInput) (flow.ModelResult, error) {
-		return flow.ModelResult{}, modelError("auth", false)
-	}}
-	require.NoError(t, run(s.env(t)))
-	require.Equal(t, []flow.ModelInput{{TurnID: "t1", Step: 1}, {TurnID: "t1", Step: 1, Model: 1}}, s.calls)
-	require.Equal(t, []flow.FinishInput{{TurnID: "t1", Status: chat.TurnFailed, Failure: flow.Failure{Code: "auth", Model: "main", Provider: "p"}}}, s.finished)
-}
-
 func TestSession_ModelRecovers_IsRetriedByTemporal(t *testing.T) {
 	s := &script{begun: []flow.Begun{turn("t1")}}
 	s.model = func(context.Context, flow.ModelInput) (flow.ModelResult, error) {

@@ -86,6 +86,8 @@ type Begun struct {
 	Step        int      `json:"step,omitempty"`
 	Calls       []Call   `json:"calls,omitempty"`  // open calls of Step; none = call the model
 	Models      []string `json:"models,omitempty"` // names in the config: the agent's model, then its fallbacks
+	Model       int      `json:"model,omitempty"`  // which of Models answered this turn last
+	Keep        bool     `json:"keep,omitempty"`   // a fallback that answered stays for the turn; false in histories from before that was so
 	MaxParallel int      `json:"max_parallel,omitempty"`
 	Failure     Failure  `json:"failure,omitzero"`    // set when the turn cannot be run at all
 	Outbound    []string `json:"outbound,omitempty"`  // the session's outbox rows that nobody has sent
@@ -104,6 +106,9 @@ type ModelInput struct {
 	TurnID string `json:"turn_id"`
 	Step   int    `json:"step"`
 	Model  int    `json:"model,omitempty"` // 0 = the agent's model, n = its n-th fallback
+	// Fallback is the model that is asked when this one fails for good, "" when there is
+	// none: people are told who takes over.
+	Fallback string `json:"fallback,omitempty"`
 }
 
 // ModelResult says what the model wants: Calls, or nothing more (the turn has ended).
@@ -129,6 +134,13 @@ type FinishInput struct {
 	TurnID  string          `json:"turn_id"`
 	Status  chat.TurnStatus `json:"status"`
 	Failure Failure         `json:"failure,omitzero"`
+	Others  []Failure       `json:"others,omitempty"` // of the models that were asked after it
+}
+
+// Attempt is one failed attempt at a model call, for those that come after it.
+type Attempt struct {
+	Failure Failure `json:"failure"`
+	Told    bool    `json:"told,omitempty"` // people were told that the model is asked again
 }
 
 // Failure says what went wrong, without contents.

@@ -1,9 +1,11 @@
 package live
 
 import (
+	"slices"
 	"sync"
 
 	"picobot/internal/llm"
+	"picobot/internal/text"
 )
 
 // Progress is one thing worth showing while a turn runs: a piece of a streamed
@@ -15,6 +17,14 @@ type Progress struct {
 	Kind    llm.DeltaKind
 	Text    string
 	Tool    *ToolStart // set instead of Kind and Text
+	Notice  *Notice    // likewise
+}
+
+// Notice is something that people who wait for a turn should know. The record does
+// not keep it.
+type Notice struct {
+	ID  string                       // the same for everybody it is shown to
+	Say func(*text.Catalogue) string // in the language of whoever reads it
 }
 
 // ToolStart says that a tool call begins to run.
@@ -81,6 +91,13 @@ func (w *Watcher) Take() (progress []Progress, changed bool) {
 	return progress, changed
 }
 
+// Urgent reports whether something other than text waits to be taken.
+func (w *Watcher) Urgent() bool {
+	w.hub.mu.Lock()
+	defer w.hub.mu.Unlock()
+	return w.changed || slices.ContainsFunc(w.pending, func(p Progress) bool { return !p.isText() })
+}
+
 func (w *Watcher) wake() {
 	select {
 	case w.c <- struct{}{}:
@@ -116,7 +133,7 @@ func (h *Hub) Publish(sessionID string, p Progress) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for w := range h.watchers[sessionID] {
-		if n := len(w.pending); n > 0 && p.Tool == nil && w.pending[n-1].joins(p) {
+		if n := len(w.pending); n > 0 && p.follows(w.pending[n-1]) {
 			w.pending[n-1].Text += p.Text
 		} else if n < maxPending {
 			w.pending = append(w.pending, p)
@@ -125,8 +142,10 @@ func (h *Hub) Publish(sessionID string, p Progress) {
 	}
 }
 
-// joins reports whether p only continues the text of last.
-func (last Progress) joins(p Progress) bool {
-	return last.Tool == nil && last.TurnID == p.TurnID && last.Step == p.Step && last.Attempt == p.Attempt && last.Kind == p.Kind &&
+func (p Progress) isText() bool { return p.Tool == nil && p.Notice == nil }
+
+// follows reports whether p only continues the text of last.
+func (p Progress) follows(last Progress) bool {
+	return last.isText() && p.isText() && last.TurnID == p.TurnID && last.Step == p.Step && last.Attempt == p.Attempt && last.Kind == p.Kind &&
 		len(last.Text)+len(p.Text) <= 16<<10
 }
