@@ -83,6 +83,10 @@ func TestWarningsNameWhatIsValidButHardlyMeant(t *testing.T) {
 		{"no version", `{"providers": {"p": {"api_key": "k", "base_url": "https://h.example"}}, "models": {"m": {}}}`, "providers.p.base_url", "has no version in its path; OpenAI-style addresses usually end in /v1"},
 		{"version too many", `{"providers": {"p": {"type": "anthropic", "api_key": "k", "base_url": "https://h.example/v1/"}}, "models": {"m": {}}}`, "providers.p.base_url", "ends in /v1; Anthropic-style addresses do not, the version is added by PicoBot"},
 		{"no key", `{"providers": {"p": {}}, "models": {"m": {}}}`, "providers.p.api_key", "is empty; this provider will refuse every request"},
+		{"no key on the internet", `{"providers": {"p": {"base_url": "https://h.example/v1"}}, "models": {"m": {}}}`, "providers.p.api_key", "is empty; hardly any endpoint on the internet answers without a key"},
+		{"no key on a public address", `{"providers": {"p": {"base_url": "http://203.0.113.7/v1"}}, "models": {"m": {}}}`, "providers.p.api_key", "is empty; hardly any endpoint on the internet answers without a key"},
+		{"fallback to itself", `{"providers": {"p": {"api_key": "k"}}, "models": {"m": {}}, "agents": {"default": {"fallback_models": ["m"]}}}`, "agents.default.fallback_models[0]", `model "m" is asked before already; name another one`},
+		{"fallback twice", `{"providers": {"p": {"api_key": "k"}}, "models": {"m": {}, "n": {}}, "agents": {"default": {"model": "m", "fallback_models": ["n", "n"]}}}`, "agents.default.fallback_models[1]", `model "n" is asked before already; name another one`},
 		{"key in the clear", `{"providers": {"p": {"api_key": "k", "base_url": "http://h.example/v1"}}, "models": {"m": {}}}`, "providers.p.base_url", "sends api_key unencrypted; use https"},
 		{"no room", `{` + `"providers": {"p": {"api_key": "k"}}, "models": {"m": {"context_window_tokens": 10, "max_output_tokens": 10}}}`, "models.m.max_output_tokens", "leaves no room for a prompt: context_window_tokens is 10"},
 		{"short token", `{"gateway": {"addr": "0.0.0.0:1", "token": "short"}}`, "gateway.token", "is easily guessed; use at least 16 random characters"},
@@ -102,6 +106,9 @@ func TestUsualProvidersGiveNoWarning(t *testing.T) {
 		"http://127.0.0.1:11434/v1", "http://[::1]:11434/v1", "http://localhost:1/v1",
 	} {
 		require.Empty(t, mustLoad(t, `{"providers": {"p": {"api_key": "k", "base_url": "`+url+`"}}, "models": {"m": {}}}`).Warnings(), url)
+	}
+	for _, url := range []string{"http://127.0.0.1:11434/v1", "http://192.168.1.5/v1", "http://gpu:8000/v1", "http://gpu.lan/v1"} {
+		require.Empty(t, mustLoad(t, `{"providers": {"p": {"base_url": "`+url+`"}}, "models": {"m": {}}}`).Warnings(), "%s needs no key", url)
 	}
 	require.Empty(t, config.Default().Warnings())
 }

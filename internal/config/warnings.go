@@ -3,6 +3,7 @@ package config
 import (
 	"bytes"
 	"fmt"
+	"net/netip"
 	"net/url"
 	"os"
 	"regexp"
@@ -22,6 +23,9 @@ func (c Config) Warnings() []Problem {
 		if m.MaxOutputTokens >= m.ContextWindowTokens {
 			w.add(join("models", name)+".max_output_tokens", "leaves no room for a prompt: context_window_tokens is %d", m.ContextWindowTokens)
 		}
+	}
+	for name, a := range sorted(c.Agents) {
+		warnAgent(w, join("agents", name), a)
 	}
 	if token := c.Gateway.Token.Reveal(); token != "" && len(token) < 16 && !loopback(c.Gateway.Addr) {
 		w.add("gateway.token", "is easily guessed; use at least 16 random characters")
@@ -51,11 +55,36 @@ func warnProvider(w *problems, path string, p Provider) {
 	case p.Type == ProviderAnthropic && strings.HasSuffix(u.Path, "/v1"):
 		w.add(path+".base_url", "ends in /v1; Anthropic-style addresses do not, the version is added by PicoBot")
 	}
-	if p.APIKey == "" && len(p.Headers) == 0 && p.BaseURL == baseURLOf(p.Type) {
+	switch keyless := p.APIKey == "" && len(p.Headers) == 0; {
+	case keyless && p.BaseURL == baseURLOf(p.Type):
 		w.add(path+".api_key", "is empty; this provider will refuse every request")
+	case keyless && !nearby(u.Hostname()):
+		w.add(path+".api_key", "is empty; hardly any endpoint on the internet answers without a key")
 	}
 	if p.APIKey != "" && u.Scheme == "http" && !loopback(u.Hostname()+":0") && !loopback("["+u.Hostname()+"]:0") {
 		w.add(path+".base_url", "sends api_key unencrypted; use https")
+	}
+}
+
+// nearby reports whether a host is on this machine or in its own network, where
+// endpoints often ask for no key.
+func nearby(host string) bool {
+	if a, err := netip.ParseAddr(host); err == nil {
+		return a.IsLoopback() || a.IsPrivate() || a.IsLinkLocalUnicast()
+	}
+	name := strings.ToLower(host)
+	if !strings.Contains(name, ".") {
+		return true
+	}
+	return slices.ContainsFunc([]string{".local", ".localhost", ".lan", ".internal", ".home.arpa"}, func(end string) bool { return strings.HasSuffix(name, end) })
+}
+
+// warnAgent finds models that an agent would ask again right after they failed.
+func warnAgent(w *problems, path string, a Agent) {
+	for i, m := range a.FallbackModels {
+		if m == a.Model || slices.Contains(a.FallbackModels[:i], m) {
+			w.add(fmt.Sprintf("%s.fallback_models[%d]", path, i), "model %s is asked before already; name another one", quote(m))
+		}
 	}
 }
 
