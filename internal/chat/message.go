@@ -68,15 +68,24 @@ type Message struct {
 	Marker           Marker
 }
 
-// Usage counts the tokens of one model call or of a whole turn.
+// Usage counts the tokens of one model call or of a whole turn. Cached and reasoning
+// tokens are a part of the others, and left out of JSON where there are none: most
+// providers do not report them.
 type Usage struct {
 	PromptTokens     int64 `json:"prompt_tokens"`
 	CompletionTokens int64 `json:"completion_tokens"`
+	CachedTokens     int64 `json:"cached_tokens,omitempty"`    // of the prompt: read from a cache
+	ReasoningTokens  int64 `json:"reasoning_tokens,omitempty"` // of the completion: thought, not said
 }
 
 // Add returns the sum of both usages.
 func (u Usage) Add(o Usage) Usage {
-	return Usage{PromptTokens: u.PromptTokens + o.PromptTokens, CompletionTokens: u.CompletionTokens + o.CompletionTokens}
+	return Usage{
+		PromptTokens:     u.PromptTokens + o.PromptTokens,
+		CompletionTokens: u.CompletionTokens + o.CompletionTokens,
+		CachedTokens:     u.CachedTokens + o.CachedTokens,
+		ReasoningTokens:  u.ReasoningTokens + o.ReasoningTokens,
+	}
 }
 
 // TurnStatus is the state of a turn.

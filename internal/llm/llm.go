@@ -12,7 +12,8 @@ import (
 // (context errors included, wrapped, so that errors.Is still finds them).
 type Provider interface {
 	// Complete runs one model call. onDelta is called from the calling goroutine,
-	// in order, for each piece of a streamed answer; it may be nil.
+	// in order, for each piece of a streamed answer; it may be nil. With an error the
+	// response holds nothing but the usage that was reported before: it is paid for.
 	Complete(ctx context.Context, req Request, onDelta func(Delta)) (Response, error)
 	// Ping checks that the endpoint answers and takes the key, at little or no cost.
 	Ping(ctx context.Context) error

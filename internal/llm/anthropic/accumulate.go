@@ -49,21 +49,33 @@ type event struct {
 }
 
 // usage counts everything so far. What was read from the cache or written to it is
-// not in input_tokens.
+// not in input_tokens; thoughts are in output_tokens.
 type usage struct {
 	Input      number `json:"input_tokens"`
 	CacheRead  number `json:"cache_read_input_tokens"`
 	CacheWrite number `json:"cache_creation_input_tokens"`
 	Output     number `json:"output_tokens"`
+	Details    struct {
+		Thinking number `json:"thinking_tokens"`
+	} `json:"output_tokens_details"`
 }
 
 // max is the larger count of each: a later event may leave some out.
 func (u usage) max(o usage) usage {
-	return usage{max(u.Input, o.Input), max(u.CacheRead, o.CacheRead), max(u.CacheWrite, o.CacheWrite), max(u.Output, o.Output)}
+	out := usage{Input: max(u.Input, o.Input), CacheRead: max(u.CacheRead, o.CacheRead), CacheWrite: max(u.CacheWrite, o.CacheWrite), Output: max(u.Output, o.Output)}
+	out.Details.Thinking = max(u.Details.Thinking, o.Details.Thinking)
+	return out
 }
 
+// total counts a prompt's tokens wherever they came from. Those that were written to
+// the cache were read by the model all the same, so only those read from it are cached.
 func (u usage) total() chat.Usage {
-	return chat.Usage{PromptTokens: int64(u.Input + u.CacheRead + u.CacheWrite), CompletionTokens: int64(u.Output)}
+	return chat.Usage{
+		PromptTokens:     int64(u.Input + u.CacheRead + u.CacheWrite),
+		CompletionTokens: int64(u.Output),
+		CachedTokens:     int64(u.CacheRead),
+		ReasoningTokens:  int64(u.Details.Thinking),
+	}
 }
 
 // block is a block of the answer that is being written.
@@ -190,9 +202,17 @@ func (a *accumulator) find(index number) *block {
 	return nil
 }
 
+// failed returns an error with what it cost.
+func (a *accumulator) failed(err error) (llm.Response, error) {
+	return llm.Response{Usage: a.spent()}, err
+}
+
+// spent is the usage of all messages so far.
+func (a *accumulator) spent() chat.Usage { return a.before.Add(a.usage.total()) }
+
 // finish returns the answer.
 func (a *accumulator) finish() (llm.Response, error) {
-	resp := llm.Response{Usage: a.before.Add(a.usage.total())}
+	resp := llm.Response{Usage: a.spent()}
 	var content strings.Builder
 	for _, b := range a.blocks {
 		if b.kind == "text" {
@@ -202,7 +222,7 @@ func (a *accumulator) finish() (llm.Response, error) {
 	resp.Content = content.String()
 	var err error
 	if resp.ToolCalls, err = a.calls(); err != nil {
-		return llm.Response{}, err
+		return a.failed(err)
 	}
 	resp.ReasoningContent = a.reasoning()
 	switch sdk.StopReason(a.reason) {
@@ -214,11 +234,11 @@ func (a *accumulator) finish() (llm.Response, error) {
 			if a.refusal != "" {
 				message += ": " + a.refusal
 			}
-			return llm.Response{}, &endpoint.Failure{Kind: llm.KindContentFiltered, Message: message}
+			return a.failed(&endpoint.Failure{Kind: llm.KindContentFiltered, Message: message})
 		}
 		resp.Stop, resp.ToolCalls = llm.StopContentFilter, nil
 	case sdk.StopReasonModelContextWindowExceeded:
-		return llm.Response{}, &endpoint.Failure{Kind: llm.KindContextTooLarge, Message: "the conversation is too long for the model"}
+		return a.failed(&endpoint.Failure{Kind: llm.KindContextTooLarge, Message: "the conversation is too long for the model"})
 	default:
 		resp.Stop = llm.StopEnd
 		if len(resp.ToolCalls) > 0 {

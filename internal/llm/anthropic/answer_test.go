@@ -44,7 +44,7 @@ func TestStopReasons(t *testing.T) {
 			if row.kind != "" {
 				require.Contains(t, typed(t, err).Message, row.message)
 				require.False(t, typed(t, err).Retryable())
-				require.Empty(t, cmp.Diff(llm.Response{}, got))
+				require.Empty(t, cmp.Diff(llm.Response{Usage: got.Usage}, got))
 				return
 			}
 			require.Equal(t, row.stop, got.Stop)
@@ -62,8 +62,8 @@ func TestAPausedTurn_GoesOnUntilItsAnswerIsWhole(t *testing.T) {
 	server.Enqueue(
 		fakeanthropic.Reply{StopReason: "pause_turn", Usage: &fakeanthropic.Usage{Input: 10, Output: 1}, Blocks: []fakeanthropic.Block{
 			{Type: "thinking", Text: "search"}, {Type: "text", Text: "Let me "}, search}},
-		fakeanthropic.Reply{StopReason: "pause_turn", Usage: &fakeanthropic.Usage{Input: 20, CacheRead: 5, Output: 2}, Blocks: []fakeanthropic.Block{{Type: "text", Text: "see: "}, search}},
-		fakeanthropic.Reply{Text: "done.", Usage: &fakeanthropic.Usage{Input: 30, Output: 3}})
+		fakeanthropic.Reply{StopReason: "pause_turn", Usage: &fakeanthropic.Usage{Input: 20, CacheRead: 5, Output: 2, Thinking: 1}, Blocks: []fakeanthropic.Block{{Type: "text", Text: "see: "}, search}},
+		fakeanthropic.Reply{Text: "done.", Usage: &fakeanthropic.Usage{Input: 30, CacheRead: 2, CacheWrite: 3, Output: 3, Thinking: 2}})
 	var shown strings.Builder
 	got, err := connect(t)(server.URL()).Complete(t.Context(), ask("hi"), func(d llm.Delta) {
 		if d.Kind == llm.DeltaText {
@@ -74,7 +74,7 @@ func TestAPausedTurn_GoesOnUntilItsAnswerIsWhole(t *testing.T) {
 	require.Empty(t, server.Refused())
 	require.Equal(t, "Let me see: done.", got.Content)
 	require.Equal(t, got.Content, shown.String())
-	require.Equal(t, chat.Usage{PromptTokens: 65, CompletionTokens: 6}, got.Usage)
+	require.Equal(t, chat.Usage{PromptTokens: 70, CompletionTokens: 6, CachedTokens: 7, ReasoningTokens: 3}, got.Usage)
 	require.Equal(t, "search", chat.ReasoningText(got.ReasoningContent))
 	last := server.Requests()[2]
 	require.Len(t, last.Messages, 2)
@@ -129,7 +129,7 @@ func TestErrors_AreClassifiedByStatusAndByWhatTheySay(t *testing.T) {
 			require.Contains(t, e.Message, row.message)
 			require.NotContains(t, e.Message, "<")
 			require.LessOrEqual(t, len(e.Message), 512)
-			require.Empty(t, cmp.Diff(llm.Response{}, got))
+			require.Empty(t, cmp.Diff(llm.Response{Usage: got.Usage}, got))
 			if s, ok := row.step.(fakeanthropic.Error); ok {
 				require.Equal(t, s.RetryAfter, e.RetryAfter)
 				require.Contains(t, e.Message, "(request req_fake)", "support asks for it")
@@ -165,6 +165,7 @@ func text(s string) string {
 func TestStreamsAsServersReallyWriteThem(t *testing.T) {
 	usage := chat.Usage{PromptTokens: 3, CompletionTokens: 4}
 	plain := llm.Response{Content: "a", Stop: llm.StopEnd, Usage: usage}
+	cached := llm.Response{Content: "a", Stop: llm.StopEnd, Usage: chat.Usage{PromptTokens: 3, CompletionTokens: 4, CachedTokens: 1, ReasoningTokens: 2}}
 	for name, row := range map[string]struct {
 		raw  fakeanthropic.Raw
 		want llm.Response
@@ -182,7 +183,7 @@ func TestStreamsAsServersReallyWriteThem(t *testing.T) {
 		"numbers that are text":      {events(`data: {"type":"message_start","message":{"usage":{"input_tokens":"3"}}}`+"\n\n", text("a"), `data: {"type":"message_delta","delta":{"stop_reason":"end_turn","stop_details":"x","stop_sequence":7},"usage":{"output_tokens":4.0}}`+"\n\n"), plain},
 		"blocks that nobody knows":   {events(start, `data: {"type":"content_block_start","index":1,"content_block":{"type":"hologram","text":"no"}}`+"\n\n", text("a"), finish), plain},
 		"a whole message":            {fakeanthropic.Raw{Body: ` {"type":"message","content":[{"type":"text","text":"a"}],"stop_reason":"end_turn","usage":{"input_tokens":3,"output_tokens":4}}`}, plain},
-		"usage only at the end":      {events(text("a"), `data: {"type":"message_delta","delta":{"stop_reason":"end_turn"},"usage":{"input_tokens":1,"cache_read_input_tokens":1,"cache_creation_input_tokens":1,"output_tokens":4}}`+"\n\n"), plain},
+		"usage only at the end":      {events(text("a"), `data: {"type":"message_delta","delta":{"stop_reason":"end_turn"},"usage":{"input_tokens":1,"cache_read_input_tokens":1,"cache_creation_input_tokens":1,"output_tokens":4,"output_tokens_details":{"thinking_tokens":2}}}`+"\n\n"), cached},
 		"input that comes whole":     {events(start, `data: {"type":"content_block_start","index":0,"content_block":{"type":"tool_use","id":"a","name":"f","input":{"x":1}}}`+"\n\n", finish), llm.Response{Stop: llm.StopToolCalls, Usage: usage, ToolCalls: []chat.ToolCall{chat.NewToolCall("a", "f", `{"x":1}`)}}},
 		"calls without ids":          {events(start, `data: {"type":"content_block_start","index":0,"content_block":{"type":"tool_use","name":"f"}}`+"\n\n", `data: {"type":"content_block_start","index":1,"content_block":{"type":"tool_use","name":"f"}}`+"\n\n", finish), llm.Response{Stop: llm.StopToolCalls, Usage: usage, ToolCalls: []chat.ToolCall{chat.NewToolCall("call_1", "f", "{}"), chat.NewToolCall("call_2", "f", "{}")}}},
 		"pieces of two blocks mixed": {events(start, `data: {"type":"content_block_start","index":0,"content_block":{"type":"tool_use","id":"a","name":"f"}}`+"\n\n", `data: {"type":"content_block_start","index":1,"content_block":{"type":"tool_use","id":"b","name":"g"}}`+"\n\n", `data: {"type":"content_block_delta","index":0,"delta":{"partial_json":"{\"a"}}`+"\n\n", `data: {"type":"content_block_delta","index":1,"delta":{"partial_json":"{\"b\":2}"}}`+"\n\n", `data: {"type":"content_block_delta","index":0,"delta":{"partial_json":"\":1}"}}`+"\n\n", finish), llm.Response{Stop: llm.StopToolCalls, Usage: usage, ToolCalls: []chat.ToolCall{chat.NewToolCall("a", "f", `{"a":1}`), chat.NewToolCall("b", "g", `{"b":2}`)}}},
@@ -193,6 +194,13 @@ func TestStreamsAsServersReallyWriteThem(t *testing.T) {
 			require.Empty(t, cmp.Diff(row.want, got))
 		})
 	}
+}
+
+// What an endpoint counted is paid for, whatever became of the answer.
+func TestComplete_StreamBreaksAfterItsUsage_ReportsIt(t *testing.T) {
+	got, err := serve(t, events(start, text("a")), ask("hi"))
+	require.Equal(t, llm.KindIncomplete, typed(t, err).Kind)
+	require.Empty(t, cmp.Diff(llm.Response{Usage: chat.Usage{PromptTokens: 3}}, got))
 }
 
 func TestStreamsThatCannotBe_AreErrors(t *testing.T) {

@@ -33,8 +33,9 @@ func step(a providertest.Answer) fakeanthropic.Step {
 	}
 	reply := fakeanthropic.Reply{Thinking: a.Reasoning, Text: a.Text, JSON: a.JSON}
 	// A prompt's tokens are counted in three places.
-	reply.Usage = &fakeanthropic.Usage{Input: int(a.Usage.PromptTokens) / 2, CacheRead: int(a.Usage.PromptTokens) / 4, CacheWrite: int(a.Usage.PromptTokens) / 4,
-		Output: int(a.Usage.CompletionTokens)}
+	reply.Usage = &fakeanthropic.Usage{Input: int(a.Usage.PromptTokens) / 2, CacheRead: int(a.Usage.CachedTokens),
+		CacheWrite: int(a.Usage.PromptTokens) - int(a.Usage.PromptTokens)/2 - int(a.Usage.CachedTokens),
+		Output:     int(a.Usage.CompletionTokens), Thinking: int(a.Usage.ReasoningTokens)}
 	for _, c := range a.Calls {
 		reply.ToolCalls = append(reply.ToolCalls, fakeanthropic.ToolCall{ID: c.ID, Name: c.Function.Name, Input: c.Function.Arguments})
 	}

@@ -10,6 +10,7 @@ import (
 	sdk "github.com/anthropics/anthropic-sdk-go"
 	"github.com/anthropics/anthropic-sdk-go/option"
 
+	"picobot/internal/chat"
 	"picobot/internal/llm"
 	"picobot/internal/llm/endpoint"
 )
@@ -71,14 +72,16 @@ func (p *Provider) Complete(ctx context.Context, req llm.Request, onDelta func(l
 	attempt := p.endpoint.Attempt(ctx)
 	defer attempt.Stop()
 	f := p.firstForm(req)
+	var spent chat.Usage
 	for {
 		resp, err := p.converse(attempt, newRequest(req, f), onDelta)
-		if err == nil {
+		spent = spent.Add(resp.Usage)
+		if resp.Usage = spent; err == nil {
 			return resp, nil
 		}
 		next, other := f.without(req, err)
 		if !other {
-			return llm.Response{}, p.endpoint.Error(ctx, attempt, req.Model.Name, err)
+			return resp, p.endpoint.Error(ctx, attempt, req.Model.Name, err)
 		}
 		if next.output != f.output {
 			p.outputs.Store(req.Model.ID, next.output)
@@ -95,21 +98,21 @@ func (p *Provider) converse(attempt *endpoint.Attempt, r request, onDelta func(l
 	params := r.params
 	for range maxPauses {
 		if err := p.stream(ctx, attempt, params, &acc, onDelta); err != nil {
-			return llm.Response{}, err
+			return acc.failed(err)
 		}
 		if acc.reason != string(sdk.StopReasonPauseTurn) {
 			resp, err := acc.finish()
 			if err != nil {
-				return llm.Response{}, err
+				return resp, err
 			}
 			return r.form.read(r.schema, resp), nil
 		}
 		if len(acc.blocks) == 0 {
-			return llm.Response{}, &endpoint.Failure{Kind: llm.KindIncomplete, Message: "the model paused without having said anything"}
+			return acc.failed(&endpoint.Failure{Kind: llm.KindIncomplete, Message: "the model paused without having said anything"})
 		}
 		params.Messages = append(r.params.Messages[:len(r.params.Messages):len(r.params.Messages)], acc.paused())
 	}
-	return llm.Response{}, &endpoint.Failure{Kind: llm.KindIncomplete, Message: "the model paused again and again instead of finishing its answer"}
+	return acc.failed(&endpoint.Failure{Kind: llm.KindIncomplete, Message: "the model paused again and again instead of finishing its answer"})
 }
 
 // stream reads one message into the accumulator.

@@ -39,7 +39,7 @@ type entry struct {
 func (a *accumulator) add(r reply, onDelta func(llm.Delta)) error {
 	if u, ok := r.usage(); ok {
 		// Where several chunks carry usage, each counts everything so far.
-		a.usage = chat.Usage{PromptTokens: int64(u.PromptTokens), CompletionTokens: int64(u.CompletionTokens)}
+		a.usage = u.total()
 	}
 	c, m, ok := r.first()
 	if !ok {
@@ -78,6 +78,12 @@ func (a *accumulator) addReason(reason string) {
 // addCompletion takes a whole reply. Its calls are whole, so none are merged.
 func (a *accumulator) addCompletion(r goopenai.ChatCompletionResponse) {
 	a.usage = chat.Usage{PromptTokens: int64(r.Usage.PromptTokens), CompletionTokens: int64(r.Usage.CompletionTokens)}
+	if d := r.Usage.PromptTokensDetails; d != nil {
+		a.usage.CachedTokens = int64(d.CachedTokens)
+	}
+	if d := r.Usage.CompletionTokensDetails; d != nil {
+		a.usage.ReasoningTokens = int64(d.ReasoningTokens)
+	}
 	for _, c := range r.Choices {
 		a.content.WriteString(c.Message.Content)
 		a.reasoning.WriteString(c.Message.ReasoningContent)
@@ -163,23 +169,28 @@ func (e *entry) complete() bool {
 // finished reports that the endpoint said why the answer ends.
 func (a *accumulator) finished() bool { return a.reason != "" }
 
+// failed returns an error with what it cost.
+func (a *accumulator) failed(err error) (llm.Response, error) {
+	return llm.Response{Usage: a.usage}, err
+}
+
 // finish returns the answer. A stream that never said why it ended was cut off; a
 // whole reply that does not say so is whole all the same.
 func (a *accumulator) finish(streamed bool) (llm.Response, error) {
 	if streamed && !a.finished() {
-		return llm.Response{}, &endpoint.Failure{Kind: llm.KindIncomplete, Message: "the stream ended before the answer did"}
+		return a.failed(&endpoint.Failure{Kind: llm.KindIncomplete, Message: "the stream ended before the answer did"})
 	}
 	stop, err := a.stop()
 	if err != nil {
-		return llm.Response{}, err
+		return a.failed(err)
 	}
 	resp := llm.Response{Content: a.content.String(), ReasoningContent: chat.StoredReasoning(a.reasoning.String()), Stop: stop, Usage: a.usage}
 	if resp.ToolCalls, err = a.toolCalls(); err != nil {
-		return llm.Response{}, err
+		return a.failed(err)
 	}
 	switch {
 	case stop == llm.StopContentFilter && resp.Content == "" && len(resp.ToolCalls) == 0:
-		return llm.Response{}, &endpoint.Failure{Kind: llm.KindContentFiltered, Message: "the provider's content filter withheld the answer"}
+		return a.failed(&endpoint.Failure{Kind: llm.KindContentFiltered, Message: "the provider's content filter withheld the answer"})
 	case stop == llm.StopEnd && len(resp.ToolCalls) > 0:
 		resp.Stop = llm.StopToolCalls
 	case stop == llm.StopToolCalls && len(resp.ToolCalls) == 0:

@@ -32,7 +32,8 @@ func step(a providertest.Answer) fakeopenai.Step {
 		return fakeopenai.Error{Status: a.Status, Type: "some_error", RetryAfter: a.RetryAfter}
 	}
 	reply := fakeopenai.Reply{Text: a.Text + a.JSON, Reasoning: a.Reasoning}
-	reply.Usage = &fakeopenai.Usage{Prompt: int(a.Usage.PromptTokens), Completion: int(a.Usage.CompletionTokens)}
+	reply.Usage = &fakeopenai.Usage{Prompt: int(a.Usage.PromptTokens), Completion: int(a.Usage.CompletionTokens),
+		Cached: int(a.Usage.CachedTokens), Reasoning: int(a.Usage.ReasoningTokens)}
 	for _, c := range a.Calls {
 		reply.ToolCalls = append(reply.ToolCalls, fakeopenai.ToolCall{ID: c.ID, Name: c.Function.Name, Arguments: c.Function.Arguments})
 	}

@@ -6,6 +6,7 @@ import (
 
 	goopenai "github.com/sashabaranov/go-openai"
 
+	"picobot/internal/chat"
 	"picobot/internal/llm"
 	"picobot/internal/llm/endpoint"
 )
@@ -45,9 +46,38 @@ type function struct {
 	Arguments arguments `json:"arguments"`
 }
 
+// usage counts tokens. What was cached and what was thought is a part of the other
+// two, and servers have several places for what was cached.
 type usage struct {
-	PromptTokens     number `json:"prompt_tokens"`
-	CompletionTokens number `json:"completion_tokens"`
+	PromptTokens     number  `json:"prompt_tokens"`
+	CompletionTokens number  `json:"completion_tokens"`
+	Prompt           details `json:"prompt_tokens_details"`
+	Completion       details `json:"completion_tokens_details"`
+	CacheHit         number  `json:"prompt_cache_hit_tokens"` // DeepSeek
+	Cached           number  `json:"cached_tokens"`           // Kimi
+}
+
+// details are parts of a count; what is no object has none.
+type details struct{ cached, reasoning number }
+
+func (d *details) UnmarshalJSON(raw []byte) error {
+	var parts struct {
+		Cached    number `json:"cached_tokens"`
+		Reasoning number `json:"reasoning_tokens"`
+	}
+	if json.Unmarshal(raw, &parts) == nil {
+		d.cached, d.reasoning = parts.Cached, parts.Reasoning
+	}
+	return nil
+}
+
+func (u usage) total() chat.Usage {
+	return chat.Usage{
+		PromptTokens:     int64(u.PromptTokens),
+		CompletionTokens: int64(u.CompletionTokens),
+		CachedTokens:     int64(max(u.Prompt.cached, u.CacheHit, u.Cached)),
+		ReasoningTokens:  int64(u.Completion.reasoning),
+	}
 }
 
 // decodeReply reads a whole reply.
@@ -149,9 +179,13 @@ func (r reply) completion() goopenai.ChatCompletionResponse {
 		})
 	}
 	u, _ := r.usage()
+	counted := u.total()
 	return goopenai.ChatCompletionResponse{
 		Choices: []goopenai.ChatCompletionChoice{{Message: out, FinishReason: goopenai.FinishReason(c.FinishReason)}},
-		Usage:   goopenai.Usage{PromptTokens: int(u.PromptTokens), CompletionTokens: int(u.CompletionTokens)},
+		Usage: goopenai.Usage{
+			PromptTokens: int(counted.PromptTokens), PromptTokensDetails: &goopenai.PromptTokensDetails{CachedTokens: int(counted.CachedTokens)},
+			CompletionTokens: int(counted.CompletionTokens), CompletionTokensDetails: &goopenai.CompletionTokensDetails{ReasoningTokens: int(counted.ReasoningTokens)},
+		},
 	}
 }
 

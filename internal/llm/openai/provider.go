@@ -12,6 +12,7 @@ import (
 
 	goopenai "github.com/sashabaranov/go-openai"
 
+	"picobot/internal/chat"
 	"picobot/internal/llm"
 	"picobot/internal/llm/endpoint"
 )
@@ -65,14 +66,16 @@ func (p *Provider) Complete(ctx context.Context, req llm.Request, onDelta func(l
 	attempt := p.endpoint.Attempt(ctx)
 	defer attempt.Stop()
 	f := p.firstForm(req)
+	var spent chat.Usage
 	for {
 		resp, err := p.ask(attempt, req, f, onDelta)
-		if err == nil {
+		spent = spent.Add(resp.Usage)
+		if resp.Usage = spent; err == nil {
 			return f.output.read(req.Schema, resp), nil
 		}
 		next, other := f.without(req, err)
 		if !other {
-			return llm.Response{}, p.endpoint.Error(ctx, attempt, req.Model.Name, err)
+			return resp, p.endpoint.Error(ctx, attempt, req.Model.Name, err)
 		}
 		p.forms.Store(req.Model.ID, next)
 		f = next
@@ -122,14 +125,14 @@ func (p *Provider) stream(ctx context.Context, body goopenai.ChatCompletionReque
 			if acc.finished() && attempt.Context().Err() == nil && endpoint.IsTransport(err) {
 				return acc.finish(true)
 			}
-			return llm.Response{}, err
+			return acc.failed(err)
 		}
 		chunk, err := decodeChunk(raw)
 		if err != nil {
-			return llm.Response{}, err
+			return acc.failed(err)
 		}
 		if err := acc.add(chunk, onDelta); err != nil {
-			return llm.Response{}, err
+			return acc.failed(err)
 		}
 	}
 }

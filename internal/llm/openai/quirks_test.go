@@ -163,7 +163,7 @@ func TestAStreamWithoutFinishReasonIsNoAnswer(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			got, err := serve(t, fakeopenai.Config{}, step, ask("hi"))
 			require.Equal(t, llm.KindIncomplete, llm.KindOf(err))
-			require.Empty(t, cmp.Diff(llm.Response{}, got))
+			require.Empty(t, cmp.Diff(llm.Response{Usage: got.Usage}, got))
 		})
 	}
 }

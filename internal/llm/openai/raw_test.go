@@ -81,6 +81,22 @@ func TestStreamsAsServersReallyWriteThem(t *testing.T) {
 				`data: {"choices":[{"delta":{"content":"b"},"finish_reason":"stop"}],"usage":{"prompt_tokens":3,"completion_tokens":2.0}}`+"\n\n"),
 			want: llm.Response{Content: "ab", Stop: llm.StopEnd, Usage: chat.Usage{PromptTokens: 3, CompletionTokens: 2}},
 		},
+		"usage with what was cached and thought": {
+			raw:  events(text("a"), `data: {"choices":[{"delta":{},"finish_reason":"stop"}],"usage":{"prompt_tokens":30,"completion_tokens":40,"prompt_tokens_details":{"cached_tokens":20},"completion_tokens_details":{"reasoning_tokens":10}}}`+"\n\n"),
+			want: llm.Response{Content: "a", Stop: llm.StopEnd, Usage: chat.Usage{PromptTokens: 30, CompletionTokens: 40, CachedTokens: 20, ReasoningTokens: 10}},
+		},
+		"what was cached in DeepSeek's place": {
+			raw:  events(text("a"), `data: {"choices":[{"delta":{},"finish_reason":"stop"}],"usage":{"prompt_tokens":30,"completion_tokens":4,"prompt_cache_hit_tokens":20,"prompt_cache_miss_tokens":10}}`+"\n\n"),
+			want: llm.Response{Content: "a", Stop: llm.StopEnd, Usage: chat.Usage{PromptTokens: 30, CompletionTokens: 4, CachedTokens: 20}},
+		},
+		"what was cached in Kimi's place": {
+			raw:  events(text("a"), `data: {"choices":[{"delta":{},"finish_reason":"stop","usage":{"prompt_tokens":30,"completion_tokens":4,"cached_tokens":20}}]}`+"\n\n"),
+			want: llm.Response{Content: "a", Stop: llm.StopEnd, Usage: chat.Usage{PromptTokens: 30, CompletionTokens: 4, CachedTokens: 20}},
+		},
+		"details of usage that are none": {
+			raw:  events(text("a"), `data: {"choices":[{"delta":{},"finish_reason":"stop"}],"usage":{"prompt_tokens":3,"completion_tokens":4,"prompt_tokens_details":7,"completion_tokens_details":[null],"cached_tokens":-1}}`+"\n\n"),
+			want: llm.Response{Content: "a", Stop: llm.StopEnd, Usage: chat.Usage{PromptTokens: 3, CompletionTokens: 4}},
+		},
 		"content in parts": {
 			raw: events(`data: {"choices":[{"delta":{"content":[{"type":"thinking","thinking":[{"type":"text","text":"hm"}]},{"type":"text","text":"a"}]}}]}`+"\n\n",
 				finish),
@@ -133,6 +149,13 @@ func TestStreamsAsServersReallyWriteThem(t *testing.T) {
 	}
 }
 
+// What an endpoint counted is paid for, whatever became of the answer.
+func TestComplete_StreamBreaksAfterItsUsage_ReportsIt(t *testing.T) {
+	got, err := serve(t, fakeopenai.Config{}, events(`data: {"choices":[{"delta":{"content":"a"}}],"usage":{"prompt_tokens":30,"completion_tokens":1,"prompt_tokens_details":{"cached_tokens":20}}}`+"\n\n"), ask("hi"))
+	require.Equal(t, llm.KindIncomplete, llm.KindOf(err))
+	require.Empty(t, cmp.Diff(llm.Response{Usage: chat.Usage{PromptTokens: 30, CompletionTokens: 1, CachedTokens: 20}}, got))
+}
+
 func TestWholeRepliesAsServersReallyWriteThem(t *testing.T) {
 	for name, row := range map[string]struct {
 		body string
@@ -153,6 +176,10 @@ func TestWholeRepliesAsServersReallyWriteThem(t *testing.T) {
 		"fields of the wrong type": {
 			body: `{"id":7,"created":"now","choices":[{"index":"0","message":{"content":"a","reasoning_content":{"x":1},"refusal":false},"finish_reason":"stop"}],"usage":{"prompt_tokens":"5","completion_tokens":null}}`,
 			want: llm.Response{Content: "a", Stop: llm.StopEnd, Usage: chat.Usage{PromptTokens: 5}},
+		},
+		"usage with what was cached and thought": {
+			body: `{"choices":[{"message":{"content":"a"},"finish_reason":"stop"}],"usage":{"prompt_tokens":30,"completion_tokens":40,"prompt_tokens_details":{"cached_tokens":20},"completion_tokens_details":{"reasoning_tokens":10}}}`,
+			want: llm.Response{Content: "a", Stop: llm.StopEnd, Usage: chat.Usage{PromptTokens: 30, CompletionTokens: 40, CachedTokens: 20, ReasoningTokens: 10}},
 		},
 		"calls that look like one": {
 			body: `{"choices":[{"message":{"tool_calls":[{"function":{"name":"get_time"}},{"function":{"name":"get_time","arguments":""}},{"function":{"name":"get_time","arguments":null}}]},"finish_reason":"tool_calls"}]}`,

@@ -94,7 +94,7 @@ func (b Block) wire() object {
 
 func (u Usage) wire() object {
 	return object{"input_tokens": u.Input, "cache_read_input_tokens": u.CacheRead, "cache_creation_input_tokens": u.CacheWrite, "output_tokens": u.Output,
-		"service_tier": "standard"}
+		"output_tokens_details": object{"thinking_tokens": u.Thinking}, "service_tier": "standard"}
 }
 
 func (r Reply) details() any {
@@ -124,7 +124,7 @@ func (x *exchange) events(r Reply) []event {
 	start := x.message(r)
 	start["content"], start["stop_reason"], start["stop_details"] = []object{}, nil, nil
 	begun := *r.Usage
-	begun.Output = 1
+	begun.Output, begun.Thinking = 1, 0
 	start["usage"] = begun.wire()
 	out := []event{{"message_start", object{"type": "message_start", "message": start}}}
 	for i, b := range r.Blocks {

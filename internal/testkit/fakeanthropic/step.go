@@ -14,7 +14,10 @@ type Step interface {
 }
 
 // Usage counts tokens, as a reply reports them.
-type Usage struct{ Input, CacheRead, CacheWrite, Output int }
+type Usage struct {
+	Input, CacheRead, CacheWrite, Output int
+	Thinking                             int // of Output
+}
 
 // Reply is an answer of the model: Thinking, Redacted, Text and ToolCalls in this
 // order, or any Blocks at all. Thoughts are signed by the server.

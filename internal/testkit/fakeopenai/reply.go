@@ -36,7 +36,9 @@ func (r Reply) complete(req Request) Reply {
 }
 
 func (u Usage) wire() object {
-	return object{"prompt_tokens": u.Prompt, "completion_tokens": u.Completion, "total_tokens": u.Prompt + u.Completion}
+	return object{"prompt_tokens": u.Prompt, "completion_tokens": u.Completion, "total_tokens": u.Prompt + u.Completion,
+		"prompt_tokens_details":     object{"cached_tokens": u.Cached, "audio_tokens": 0},
+		"completion_tokens_details": object{"reasoning_tokens": u.Reasoning, "audio_tokens": 0}}
 }
 
 func (x *exchange) head(kind string) object {

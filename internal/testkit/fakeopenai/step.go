@@ -16,6 +16,8 @@ type Step interface {
 type Usage struct {
 	Prompt     int
 	Completion int
+	Cached     int // of Prompt
+	Reasoning  int // of Completion
 }
 
 // Reply is an answer of the model.
