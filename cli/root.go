@@ -46,6 +46,7 @@ Begin with:  picobot agent -m "calc 12*7"`,
 		newWorker(sys, g),
 		newTemporal(sys, g),
 		newConfig(sys, g),
+		newDoctor(sys, g),
 		newVersion(sys),
 	)
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {

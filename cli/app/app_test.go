@@ -244,7 +244,7 @@ func TestEveryConfiguredModelIsInTheCatalog(t *testing.T) {
 		"providers": {"p": {"type": "openai", "base_url": "http://127.0.0.1:1/v1", "api_key": "k"}},
 		"models": {"m": {"provider": "p", "model": "id", "temperature": 0.5, "context_window_tokens": 1000, "stream": false}},
 		"agents": {"default": {"fallback_models": ["offline"]}}}`)
-	c, err := newCatalog(o.Config)
+	c, err := NewCatalog(o.Config)
 	if err != nil {
 		t.Fatal(err)
 	}

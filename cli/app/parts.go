@@ -43,7 +43,7 @@ func newParts(o Options, record *store.Store, hub *live.Hub, c client.Client, qu
 	cfg := o.Config
 	p := &parts{cfg: cfg, terminal: &terminalSender{}, mask: o.Scrub.Text}
 	var err error
-	if p.catalog, err = newCatalog(cfg); err != nil {
+	if p.catalog, err = NewCatalog(cfg); err != nil {
 		return nil, err
 	}
 	open.add("the models", func() error { p.catalog.Close(); return nil })
@@ -83,7 +83,8 @@ func newParts(o Options, record *store.Store, hub *live.Hub, c client.Client, qu
 	return p, nil
 }
 
-func newCatalog(cfg config.Config) (*catalog.Catalog, error) {
+// NewCatalog builds the configured models.
+func NewCatalog(cfg config.Config) (*catalog.Catalog, error) {
 	providers := map[string]catalog.Provider{}
 	for name, p := range cfg.Providers {
 		providers[name] = catalog.Provider{Type: p.Type, BaseURL: p.BaseURL, APIKey: p.APIKey.Reveal(), Headers: p.Headers, Timeout: p.Timeout()}

@@ -26,7 +26,7 @@ func TestNewCatalog_AKeyInTheEnvironment_MakesAProviderThatAnswers(t *testing.T)
 				return value, ok
 			}})
 			require.NoError(t, err)
-			c, err := newCatalog(cfg)
+			c, err := NewCatalog(cfg)
 			require.NoError(t, err)
 			t.Cleanup(c.Close)
 			p, m, _, err := c.Model(cfg.Agents[config.DefaultAgent].Model)
