@@ -31,7 +31,7 @@ bench: ## benchmarks; each says what it is compared with, docs/performance.md sa
 	go test -run '^$$' -bench 'OneTool$$' -benchtime 50x ./e2e
 	go test -run '^$$' -bench '16Sessions' -benchtime 10x -timeout 20m ./e2e
 	go test -run '^$$' -bench 'History|Waiting' -benchtime 1x ./e2e
-	go test -run '^$$' -bench 'Ack|Start' -benchtime 30x ./cli/e2e/load
+	go test -run '^$$' -bench 'Ack|Start|FirstToken' -benchtime 30x ./cli/e2e/load
 	go test -run '^$$' -bench 'Chats|Flood' -benchtime 2x ./cli/e2e/load
 
 crash: ## kill -9 more than a hundred times, mid delivery too; lost and rolled back engine files, a machine that sleeps

@@ -1,11 +1,16 @@
 package load
 
 import (
+	"bufio"
+	"context"
+	"net/http"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"picobot/internal/protocol"
+	"picobot/internal/testkit/fakeopenai"
 	"picobot/internal/testkit/harness"
 )
 
@@ -22,10 +27,65 @@ func BenchmarkAck(b *testing.B) {
 		}
 		took = append(took, d)
 	}
-	slices.Sort(took)
-	b.ReportMetric(float64(took[len(took)/2].Microseconds())/1000, "median-ms")
+	b.ReportMetric(medianMS(took), "median-ms")
 	b.ReportMetric(float64(took[len(took)*95/100].Microseconds())/1000, "p95-ms")
 	b.ReportMetric(0, "ns/op")
+}
+
+// From a message's frame to the first piece of its answer, beside a client that asks
+// the same endpoint itself.
+func BenchmarkFirstToken(b *testing.B) {
+	fake := fakeopenai.Start(b, fakeopenai.Config{})
+	fake.Handle(func(fakeopenai.Request) fakeopenai.Step { return fakeopenai.Reply{Text: "all work and no play"} })
+	r := start(b, map[string]any{
+		"providers": map[string]any{"fake": map[string]any{"type": "openai", "base_url": fake.URL(), "api_key": fake.Key()}},
+		"models":    map[string]any{"m": map[string]any{"provider": "fake", "model": "m"}},
+		"agents":    map[string]any{"default": map[string]any{"model": "m"}},
+	})
+	c := r.must(r.dial(b.Context(), protocol.Hello{ClientID: "first"}))
+	defer c.drop()
+	var ours, theirs []time.Duration
+	for b.Loop() {
+		d, err := c.firstDelta("hello")
+		if err != nil {
+			b.Fatal(err)
+		}
+		ours = append(ours, d)
+		if d, err = directFirst(b.Context(), fake); err != nil {
+			b.Fatal(err)
+		}
+		theirs = append(theirs, d)
+	}
+	added := medianMS(ours) - medianMS(theirs)
+	b.ReportMetric(added, "median-ms-added")
+	b.ReportMetric(medianMS(theirs), "direct-ms")
+	b.ReportMetric(0, "ns/op")
+}
+
+// directFirst returns how long the endpoint takes to its first event.
+func directFirst(ctx context.Context, fake *fakeopenai.Server) (time.Duration, error) {
+	body := `{"model":"m","stream":true,"messages":[{"role":"user","content":"hello"}]}`
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, fake.URL()+"/chat/completions", strings.NewReader(body))
+	if err != nil {
+		return 0, err
+	}
+	req.Header.Set("Authorization", "Bearer "+fake.Key())
+	req.Header.Set("Content-Type", "application/json")
+	begun := time.Now()
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return 0, err
+	}
+	defer func() { _ = resp.Body.Close() }()
+	if _, err := bufio.NewReader(resp.Body).ReadString('\n'); err != nil {
+		return 0, err
+	}
+	return time.Since(begun), nil
+}
+
+func medianMS(all []time.Duration) float64 {
+	slices.Sort(all)
+	return float64(all[len(all)/2].Microseconds()) / 1000
 }
 
 // From the start of the process to healthy, on a home that has been used.

@@ -196,6 +196,25 @@ func (c *client) acked(text string) (took time.Duration, err error) {
 	}
 }
 
+// firstDelta sends a message, waits for the end of its turn and returns how long the
+// first piece of the answer took.
+func (c *client) firstDelta(text string) (took time.Duration, err error) {
+	begun := time.Now()
+	if err := c.say(text); err != nil {
+		return 0, err
+	}
+	for {
+		f, err := c.next()
+		if err != nil {
+			return 0, err
+		}
+		if d, ok := f.(protocol.Delta); ok {
+			took = time.Since(begun)
+			return took, c.until("the turn ends", func() bool { _, ok := c.ended[d.TurnID]; return ok })
+		}
+	}
+}
+
 // texts returns the rows of people and the model, without tool calls.
 func (c *client) texts() []string {
 	var out []string
