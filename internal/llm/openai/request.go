@@ -4,6 +4,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"net/http"
+	"regexp"
 	"strings"
 
 	goopenai "github.com/sashabaranov/go-openai"
@@ -70,7 +71,7 @@ func translate(m llm.Message, vision, echo bool) (goopenai.ChatCompletionMessage
 			out.ToolCalls = append(out.ToolCalls, goopenai.ToolCall{
 				ID:       call.ID,
 				Type:     goopenai.ToolTypeFunction,
-				Function: goopenai.FunctionCall{Name: call.Function.Name, Arguments: validArguments(call.Function.Arguments)},
+				Function: goopenai.FunctionCall{Name: toolName(call.Function.Name), Arguments: validArguments(call.Function.Arguments)},
 			})
 		}
 		if echo {
@@ -86,6 +87,22 @@ func translate(m llm.Message, vision, echo bool) (goopenai.ChatCompletionMessage
 	default:
 		return out, !empty
 	}
+}
+
+// notInName is what endpoints refuse in the names of tools, maxName how long they may
+// be (https://platform.openai.com/docs/api-reference/chat/create).
+var notInName = regexp.MustCompile(`[^a-zA-Z0-9_-]`)
+
+const maxName = 64
+
+// toolName returns the name under which an earlier call is told. A model can call
+// tools that never were, by any name, and endpoints refuse such a history for ever.
+func toolName(name string) string {
+	name = notInName.ReplaceAllString(name, "_")
+	if name == "" {
+		return "unnamed"
+	}
+	return name[:min(len(name), maxName)]
 }
 
 func userMessage(m llm.Message, vision bool) goopenai.ChatCompletionMessage {
