@@ -22,9 +22,10 @@ func (a *Activities) CallModel(ctx context.Context, in flow.ModelInput) (flow.Mo
 	info := activity.GetInfo(ctx)
 	k := flightKey{turn: in.TurnID, step: in.Step, position: -1, attempt: in.Model}
 	result, err := fly(ctx, a, k, func(ctx context.Context) (flow.ModelResult, error) {
-		c := modelCall{a: a, in: in, attempt: showAs(in.Model, info.Attempt)}
+		c := modelCall{a: a, in: in, attempt: showAs(in.Model, info.Attempt), bill: &bill{}}
 		done, err := c.run(ctx)
 		if err != nil {
+			c.pay(ctx)
 			return flow.ModelResult{}, a.fenced(context.WithoutCancel(ctx), in.TurnID, err)
 		}
 		return a.modelResult(done), nil
@@ -53,6 +54,7 @@ type modelCall struct {
 	a       *Activities
 	in      flow.ModelInput
 	attempt int
+	bill    *bill
 }
 
 func (c modelCall) run(ctx context.Context) (store.Committed, error) {
@@ -84,8 +86,8 @@ func (c modelCall) run(ctx context.Context) (store.Committed, error) {
 	}
 	answer := store.Answer{
 		Message: c.a.answer(resp, req, limit, t.Rows),
-		Usage:   resp.Usage,
 		Model:   use.model.Name,
+		Calls:   c.bill.calls,
 		Deliver: t.Session.Channel != chat.ChannelCLI,
 	}
 	done, err = persist(ctx, func(ctx context.Context) (store.Committed, error) {
@@ -150,16 +152,13 @@ func (c modelCall) choose(agentName string) (use chosen, err error) {
 // ask makes the call and shows what streams in. An answer with nothing in it is
 // asked for once more; the second one counts whatever it is.
 func (c modelCall) ask(ctx context.Context, p llm.Provider, req llm.Request, sessionID string) (llm.Response, error) {
-	var total chat.Usage
 	for try := 0; ; try++ {
-		resp, err := p.Complete(ctx, req, func(d llm.Delta) {
+		resp, err := c.complete(ctx, p, req, func(d llm.Delta) {
 			c.a.Hub.Publish(sessionID, live.Progress{TurnID: c.in.TurnID, Step: c.in.Step, Attempt: c.attempt, Kind: d.Kind, Text: d.Text})
 		})
 		if err != nil {
 			return resp, err
 		}
-		total = total.Add(resp.Usage)
-		resp.Usage = total
 		if try > 0 || resp.Content != "" || len(resp.ToolCalls) > 0 || resp.Stop == llm.StopLength || resp.Stop == llm.StopContentFilter {
 			return resp, nil
 		}

@@ -161,7 +161,8 @@ func (r *rig) begin(sessionID string) string {
 func (r *rig) answer(turnID string, step int, content string, calls ...chat.ToolCall) {
 	r.t.Helper()
 	_, err := r.record.CommitAnswer(r.t.Context(), turnID, step, store.Answer{
-		Message: chat.Message{Role: chat.RoleAssistant, Content: content, ToolCalls: calls}, Usage: chat.Usage{PromptTokens: 10, CompletionTokens: 2}, Model: "main",
+		Message: chat.Message{Role: chat.RoleAssistant, Content: content, ToolCalls: calls}, Model: "main",
+		Calls: []store.ModelCall{{Step: step, Model: "main", Provider: "p", Usage: chat.Usage{PromptTokens: 10, CompletionTokens: 2}}},
 	})
 	require.NoError(r.t, err)
 }

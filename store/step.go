@@ -11,8 +11,8 @@ import (
 // Answer is what a model said in one step.
 type Answer struct {
 	Message chat.Message // role assistant; without tool calls it is the turn's last row
-	Usage   chat.Usage
-	Model   string // name in the config
+	Model   string       // name in the config
+	Calls   []ModelCall  // those it took, written with it
 	// Deliver: the reply must be sent to the chat (an outbox row is written with it).
 	Deliver bool
 }
@@ -53,6 +53,9 @@ func (s *Store) CommitAnswer(ctx context.Context, turnID string, step int, a Ans
 	err := s.update(ctx, func(t *tx) error {
 		out = Committed{Existing: true}
 		err := out.load(t, turnID, step)
+		if err == nil {
+			return t.charge(turnID, a.Calls) // paid for all the same
+		}
 		if !errors.Is(err, ErrNotFound) {
 			return err
 		}
@@ -67,8 +70,10 @@ func (s *Store) CommitAnswer(ctx context.Context, turnID string, step int, a Ans
 		if _, err := t.append(Row{SessionID: turn.SessionID, TurnID: turnID, Step: step, Message: a.Message}); err != nil {
 			return err
 		}
-		if _, err := t.exec(`UPDATE turns SET steps = steps + 1, prompt_tokens = prompt_tokens + ?, completion_tokens = completion_tokens + ?, model = ? WHERE id = ?`,
-			a.Usage.PromptTokens, a.Usage.CompletionTokens, a.Model, turnID); err != nil {
+		if _, err := t.exec(`UPDATE turns SET steps = steps + 1, model = ? WHERE id = ?`, a.Model, turnID); err != nil {
+			return err
+		}
+		if err := t.charge(turnID, a.Calls); err != nil {
 			return err
 		}
 		if err := t.progress(turn); err != nil {

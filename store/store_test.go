@@ -78,7 +78,8 @@ func running(t *testing.T, s *store.Store) store.Turn {
 }
 
 func say(text string) store.Answer {
-	return store.Answer{Message: chat.Message{Role: chat.RoleAssistant, Content: text}, Usage: chat.Usage{PromptTokens: 3, CompletionTokens: 2}, Model: "m"}
+	return store.Answer{Message: chat.Message{Role: chat.RoleAssistant, Content: text}, Model: "m",
+		Calls: []store.ModelCall{{Step: 1, Model: "m", Provider: "p", Usage: chat.Usage{PromptTokens: 3, CompletionTokens: 2}}}}
 }
 
 func call(ids ...string) store.Answer {
