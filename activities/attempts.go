@@ -46,10 +46,11 @@ func beat(ctx context.Context, past []flow.Attempt) {
 }
 
 // modelFailure gives a provider's error the type and the delay Temporal needs, and
-// tells who watches when the model is asked again only later, or not at all.
-func (a *Activities) modelFailure(ctx context.Context, in flow.ModelInput, e *llm.Error) error {
+// tells who watches when the model is asked again only later, or not at all. The
+// attempt has asked the model so often more than once.
+func (a *Activities) modelFailure(ctx context.Context, in flow.ModelInput, e *llm.Error, more int) error {
 	past := earlier(ctx)
-	this := flow.Attempt{Failure: flow.Failure{
+	this := flow.Attempt{More: more, Failure: flow.Failure{
 		Code: string(e.Kind), Model: e.Model, Provider: e.Provider, Status: e.Status, Detail: cut(a.Mask(e.Message), maxDetail),
 	}}
 	info := activity.GetInfo(ctx)
@@ -62,13 +63,13 @@ func (a *Activities) modelFailure(ctx context.Context, in flow.ModelInput, e *ll
 		}
 		if wait > longWait && !told(past) {
 			this.Told = true
-			a.tell(ctx, in, func(c *text.Catalogue) string {
+			a.tell(ctx, in, more, func(c *text.Catalogue) string {
 				return c.Say(text.ModelRetried{Model: e.Model, Provider: e.Provider, Why: c.Say(text.WhyModelFailed(e.Kind)), Seconds: int(math.Ceil(wait.Seconds()))})
 			})
 		}
 		beat(ctx, append(past, this))
 	case in.Fallback != "":
-		a.tell(ctx, in, func(c *text.Catalogue) string {
+		a.tell(ctx, in, more, func(c *text.Catalogue) string {
 			return c.Say(text.UsingFallback{Model: e.Model, Why: c.Say(text.WhyModelFailed(e.Kind)), Fallback: in.Fallback})
 		})
 	}
@@ -80,15 +81,23 @@ func (a *Activities) modelFailure(ctx context.Context, in flow.ModelInput, e *ll
 }
 
 // tell shows a sentence to those who watch the turn, each in their language.
-func (a *Activities) tell(ctx context.Context, in flow.ModelInput, say func(*text.Catalogue) string) {
+func (a *Activities) tell(ctx context.Context, in flow.ModelInput, more int, say func(*text.Catalogue) string) {
 	turn, err := a.Record.Turn(context.WithoutCancel(ctx), in.TurnID)
 	if err != nil || open(turn) != nil {
 		return // nobody waits for it any more
 	}
-	attempt := showAs(in.Model, activity.GetInfo(ctx).Attempt)
+	attempt := showAs(in.Model, int(activity.GetInfo(ctx).Attempt)+tries(earlier(ctx))+more)
 	a.Hub.Publish(turn.SessionID, live.Progress{TurnID: in.TurnID, Step: in.Step, Attempt: attempt, Notice: &live.Notice{
 		ID: fmt.Sprintf("model/%s/%d/%d", in.TurnID, in.Step, attempt), Say: say,
 	}})
+}
+
+// tries counts how often earlier attempts asked the model more than once.
+func tries(past []flow.Attempt) (n int) {
+	for _, p := range past {
+		n += p.More
+	}
+	return n
 }
 
 func told(past []flow.Attempt) bool {

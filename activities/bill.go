@@ -13,7 +13,7 @@ import (
 type bill struct{ calls []store.ModelCall }
 
 // complete makes one call and puts it on the bill.
-func (c modelCall) complete(ctx context.Context, p llm.Provider, req llm.Request, onDelta func(llm.Delta)) (llm.Response, error) {
+func (c *modelCall) complete(ctx context.Context, p llm.Provider, req llm.Request, onDelta func(llm.Delta)) (llm.Response, error) {
 	id, began := c.a.Record.NewID(), c.a.Now()
 	resp, err := p.Complete(ctx, req, onDelta)
 	call := store.ModelCall{
@@ -36,7 +36,7 @@ const payFor = 5 * time.Second
 
 // pay writes down what no answer was committed with. Nothing hangs on it but the
 // count of what was spent.
-func (c modelCall) pay(ctx context.Context) {
+func (c *modelCall) pay(ctx context.Context) {
 	if len(c.bill.calls) == 0 {
 		return
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"go.temporal.io/sdk/activity"
 
@@ -21,8 +22,9 @@ import (
 func (a *Activities) CallModel(ctx context.Context, in flow.ModelInput) (flow.ModelResult, error) {
 	info := activity.GetInfo(ctx)
 	k := flightKey{turn: in.TurnID, step: in.Step, position: -1, attempt: in.Model}
+	first := showAs(in.Model, int(info.Attempt)+tries(earlier(ctx)))
+	c := &modelCall{a: a, in: in, attempt: first, bill: &bill{}}
 	result, err := fly(ctx, a, k, func(ctx context.Context) (flow.ModelResult, error) {
-		c := modelCall{a: a, in: in, attempt: showAs(in.Model, info.Attempt), bill: &bill{}}
 		done, err := c.run(ctx)
 		if err != nil {
 			c.pay(ctx)
@@ -31,14 +33,14 @@ func (a *Activities) CallModel(ctx context.Context, in flow.ModelInput) (flow.Mo
 		return a.modelResult(done), nil
 	})
 	if e, ok := errors.AsType[*llm.Error](err); ok {
-		return result, a.modelFailure(ctx, in, e)
+		return result, a.modelFailure(ctx, in, e, c.attempt-first)
 	}
 	return result, err
 }
 
 // showAs numbers the attempts of a step through its models: what a later one
 // shows replaces what earlier ones did.
-func showAs(model int, attempt int32) int { return model*1000 + int(attempt) }
+func showAs(model, attempt int) int { return model*1000 + attempt }
 
 // modelResult says what is left to do after an answer.
 func (a *Activities) modelResult(done store.Committed) flow.ModelResult {
@@ -53,11 +55,11 @@ func (a *Activities) modelResult(done store.Committed) flow.ModelResult {
 type modelCall struct {
 	a       *Activities
 	in      flow.ModelInput
-	attempt int
+	attempt int // as it is shown
 	bill    *bill
 }
 
-func (c modelCall) run(ctx context.Context) (store.Committed, error) {
+func (c *modelCall) run(ctx context.Context) (store.Committed, error) {
 	done, err := c.a.Record.AnsweredStep(ctx, c.in.TurnID, c.in.Step)
 	if !errors.Is(err, store.ErrNotFound) {
 		return done, recorded(err)
@@ -103,7 +105,7 @@ const maxSmaller = 3
 // answerOf asks with a request that the model has room for. How many tokens a text is
 // only the endpoint knows for sure: a request that it refuses as too long goes again
 // with less in it, as long as there is something to leave out.
-func (c modelCall) answerOf(ctx context.Context, use chosen, t store.TurnContext) (resp llm.Response, req llm.Request, limit text.Message, err error) {
+func (c *modelCall) answerOf(ctx context.Context, use chosen, t store.TurnContext) (resp llm.Response, req llm.Request, limit text.Message, err error) {
 	size := requestSize{tokens: room(use.window, use.model.MaxOutputTokens), images: maxImages, imageBytes: maxImageBytes}
 	build := func() (requestSize, error) {
 		req, limit, err = c.a.request(t, use.model, size, use.agent.MaxToolIterations, c.in.Step)
@@ -136,7 +138,7 @@ type chosen struct {
 	window   int // tokens
 }
 
-func (c modelCall) choose(agentName string) (use chosen, err error) {
+func (c *modelCall) choose(agentName string) (use chosen, err error) {
 	use.agent = c.a.Agents.Agent(agentName)
 	if c.in.Model >= len(use.agent.Models) {
 		return use, fmt.Errorf("agent %s has no fallback %d any more", agentName, c.in.Model)
@@ -151,7 +153,7 @@ func (c modelCall) choose(agentName string) (use chosen, err error) {
 
 // ask makes the call and shows what streams in. An answer with nothing in it is
 // asked for once more; the second one counts whatever it is.
-func (c modelCall) ask(ctx context.Context, p llm.Provider, req llm.Request, sessionID string) (llm.Response, error) {
+func (c *modelCall) ask(ctx context.Context, p llm.Provider, req llm.Request, sessionID string) (llm.Response, error) {
 	for try := 0; ; try++ {
 		resp, err := c.complete(ctx, p, req, func(d llm.Delta) {
 			c.a.Hub.Publish(sessionID, live.Progress{TurnID: c.in.TurnID, Step: c.in.Step, Attempt: c.attempt, Kind: d.Kind, Text: d.Text})
@@ -159,8 +161,14 @@ func (c modelCall) ask(ctx context.Context, p llm.Provider, req llm.Request, ses
 		if err != nil {
 			return resp, err
 		}
-		if try > 0 || resp.Content != "" || len(resp.ToolCalls) > 0 || resp.Stop == llm.StopLength || resp.Stop == llm.StopContentFilter {
+		if try > 0 || !isEmpty(resp) {
 			return resp, nil
 		}
+		c.attempt++ // what it thought or left blank is replaced, too
 	}
+}
+
+// isEmpty reports an answer that says nothing and gives no reason for it.
+func isEmpty(r llm.Response) bool {
+	return strings.TrimSpace(r.Content) == "" && len(r.ToolCalls) == 0 && r.Stop != llm.StopLength && r.Stop != llm.StopContentFilter
 }

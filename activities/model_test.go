@@ -91,6 +91,54 @@ func TestCallModel_EmptyAnswer_IsAskedForOnceMoreThenSaidHonestly(t *testing.T) 
 	require.EqualValues(t, 2, f.turn(b.TurnID).Usage.PromptTokens, "both calls were paid for")
 }
 
+func TestCallModel_BlankAnswer_IsAskedForOnceMoreAndReplaced(t *testing.T) {
+	f := newFixture(t)
+	f.model.reply = func(ctx context.Context, req llm.Request, n int, d func(llm.Delta)) (llm.Response, error) {
+		content := []string{" \n", "hello yourself"}[n-1]
+		d(llm.Delta{Kind: llm.DeltaText, Text: content})
+		return says(content)(ctx, req, n, d)
+	}
+	b := f.begin("cli", "hello")
+	w := f.hub.Watch(f.turn(b.TurnID).SessionID)
+	defer w.Close()
+	_, err := f.ask(b.TurnID, 1)
+	require.NoError(t, err)
+	require.Equal(t, "hello yourself", f.last(b.TurnID))
+	progress, _ := w.Take()
+	require.Len(t, progress, 2)
+	require.Greater(t, progress[1].Attempt, progress[0].Attempt)
+}
+
+func TestCallModel_EmptyAnswerThenAnError_TheNextAttemptReplacesBoth(t *testing.T) {
+	f := newFixture(t)
+	shows := func(then error) func(context.Context, llm.Request, int, func(llm.Delta)) (llm.Response, error) {
+		return func(_ context.Context, _ llm.Request, n int, d func(llm.Delta)) (llm.Response, error) {
+			d(llm.Delta{Kind: llm.DeltaReasoning, Text: "hm"})
+			if n == 2 {
+				return llm.Response{}, then
+			}
+			return llm.Response{Stop: llm.StopEnd}, nil
+		}
+	}
+	f.model.reply = shows(&llm.Error{Kind: llm.KindOverloaded})
+	b := f.begin("cli", "hello")
+	w := f.hub.Watch(f.turn(b.TurnID).SessionID)
+	defer w.Close()
+	_, err := f.ask(b.TurnID, 1)
+	require.Error(t, err)
+	env := f.newEnv()
+	// To the test environment each attempt is the first: More counts for one of them, too.
+	env.SetHeartbeatDetails([]flow.Attempt{{More: 2}})
+	_, err = do[flow.ModelResult](f, env, flow.CallModel, flow.ModelInput{TurnID: b.TurnID, Step: 1})
+	require.NoError(t, err)
+	progress, _ := w.Take()
+	var attempts []int
+	for _, p := range progress {
+		attempts = append(attempts, p.Attempt)
+	}
+	require.Equal(t, []int{1, 2, 3, 4}, attempts)
+}
+
 func TestCallModel_CutByLength_NeverRunsHalfWrittenCalls(t *testing.T) {
 	f := newFixture(t)
 	f.model.reply = func(context.Context, llm.Request, int, func(llm.Delta)) (llm.Response, error) {

@@ -141,6 +141,7 @@ type FinishInput struct {
 type Attempt struct {
 	Failure Failure `json:"failure"`
 	Told    bool    `json:"told,omitempty"` // people were told that the model is asked again
+	More    int     `json:"more,omitempty"` // how often it asked the model again after an empty answer
 }
 
 // Failure says what went wrong, without contents.
