@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"picobot/cli/app"
 	"picobot/internal/config"
 )
 
@@ -77,6 +78,12 @@ func newConfigCheck(sys System, g *globals) *cobra.Command {
 			if err != nil {
 				return err
 			}
+			// Only the adapters know what they take; nobody is talked to.
+			models, err := app.NewCatalog(cfg)
+			if err != nil {
+				return err
+			}
+			models.Close()
 			for _, w := range cfg.Warnings() {
 				_, _ = fmt.Fprintf(sys.Stderr, "warning: %s\n", w)
 			}

@@ -101,6 +101,31 @@ func TestConfigCheckShowsWarnings(t *testing.T) {
 	}
 }
 
+// A check that says ok is worth nothing if the gateway then refuses to start.
+func TestConfigCheckFindsModelsThatCannotBeBuilt(t *testing.T) {
+	for config, want := range map[string]string{
+		`{"providers": {"p": {"type": "gemini", "api_key": "k"}}, "models": {"m": {"provider": "p"}}}`:                                 "providers.p.type",
+		`{"providers": {"p": {"api_key": "k"}}, "models": {"m": {"extra": {"messages": []}}}}`:                                         "models.m.extra.messages",
+		`{"providers": {"p": {"type": "anthropic", "api_key": "k"}}, "models": {"m": {"extra": {"system": "x", "stream": false}}}}`:    "models.m.extra.system",
+		`{"providers": {"p": {"api_key": "k"}}, "models": {"m": {"provider": "q"}}}`:                                                   "models.m.provider",
+		`{"providers": {"p": {"api_key": "k"}}, "models": {"m": {}}, "agents": {"default": {"model": "m", "fallback_models": ["n"]}}}`: "agents.default.fallback_models[0]",
+	} {
+		h := newHarness(t)
+		h.config(config)
+		if r := h.run("config", "check"); r.code != 1 || r.stdout != "" || !strings.Contains(r.stderr, want) {
+			t.Errorf("%s: %+v", config, r)
+		}
+	}
+}
+
+func TestConfigCheckWarnsOfAProviderWithoutAKey(t *testing.T) {
+	h := newHarness(t)
+	h.config(`{"providers": {"p": {"type": "anthropic", "api_key": "${NOT_THERE:-}"}}, "models": {"m": {"provider": "p"}}}`)
+	if r := h.run("config", "check"); r.code != 0 || r.stdout != "ok\n" || !strings.Contains(r.stderr, "providers.p.api_key: is empty") {
+		t.Errorf("%+v", r)
+	}
+}
+
 func TestConfigFilesThatCannotBeReadAreFailures(t *testing.T) {
 	h := newHarness(t)
 	if r := h.run("--config", filepath.Join(h.workDir, "none.json"), "config", "check"); r.code != 1 || !strings.Contains(r.stderr, "does not exist") {
