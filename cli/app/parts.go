@@ -19,6 +19,7 @@ import (
 	"picobot/internal/live"
 	"picobot/internal/llm"
 	"picobot/internal/llm/catalog"
+	"picobot/internal/netguard"
 	"picobot/internal/prompt"
 	"picobot/internal/text"
 	"picobot/internal/tools"
@@ -113,6 +114,11 @@ func newTools(o Options, w *tools.Workspace) (*tools.Registry, error) {
 	if err != nil {
 		return nil, fmt.Errorf("time_zone: %w", err)
 	}
+	web := tools.HTTPOptions{
+		Guard:    netguard.New(netguard.Options{AllowPrivate: cfg.HTTP.AllowPrivateNetworks}),
+		Timeout:  cfg.HTTP.Timeout(),
+		MaxBytes: int64(cfg.HTTP.MaxBytes),
+	}
 	return tools.NewRegistry(
 		tools.Options{Disabled: cfg.Disabled, MaxResultChars: cfg.MaxResultChars, Spill: w.Spill, Logger: o.Log},
 		tools.Calculator(),
@@ -127,6 +133,8 @@ func newTools(o Options, w *tools.Workspace) (*tools.Registry, error) {
 			MaxResultChars: cfg.MaxResultChars,
 			Now:            o.Now,
 		}),
+		tools.HTTPRequest(web),
+		tools.WebFetch(web),
 	)
 }
 
@@ -157,6 +165,15 @@ func (p *parts) model(agent string) gateway.Model {
 // summarize says what a call does, for clients.
 func (p *parts) summarize(name, arguments string) string {
 	return p.mask(p.tools.Summary(name, arguments, 0))
+}
+
+// knowsTool says which names are those of tools here.
+func (p *parts) knowsTool() func(name string) bool {
+	names := map[string]bool{}
+	for _, d := range p.tools.Definitions() {
+		names[d.Name] = true
+	}
+	return func(name string) bool { return names[name] }
 }
 
 // terminalSender delivers to terminals: to the server once there is one.

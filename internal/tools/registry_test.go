@@ -182,17 +182,19 @@ func TestDefinitionsAreSortedAndComplete(t *testing.T) {
 func TestBuiltInToolsHaveTheirContractsArguments(t *testing.T) {
 	w := openWorkspace(t)
 	r := registry(t, tools.Options{}, tools.Bash(w, tools.BashOptions{}), tools.Calculator(), tools.FileEdit(w),
-		tools.FileRead(w, 0), tools.FileWrite(w), tools.GetTime(time.Now, nil))
+		tools.FileRead(w, 0), tools.FileWrite(w), tools.GetTime(time.Now, nil), tools.HTTPRequest(tools.HTTPOptions{}), tools.WebFetch(tools.HTTPOptions{}))
 	want := map[string]struct {
 		required, optional []string
 		effect             tools.Effect
 	}{
-		"bash":       {[]string{"command"}, []string{"timeout_seconds", "workdir"}, tools.Outside},
-		"calculator": {[]string{"expression"}, nil, tools.ReadOnly},
-		"file_edit":  {[]string{"path", "old_text", "new_text"}, []string{"replace_all"}, tools.Outside},
-		"file_read":  {[]string{"path"}, []string{"offset", "limit"}, tools.ReadOnly},
-		"file_write": {[]string{"path", "content"}, nil, tools.Outside},
-		"get_time":   {nil, []string{"time_zone"}, tools.ReadOnly},
+		"bash":         {[]string{"command"}, []string{"timeout_seconds", "workdir"}, tools.Outside},
+		"calculator":   {[]string{"expression"}, nil, tools.ReadOnly},
+		"file_edit":    {[]string{"path", "old_text", "new_text"}, []string{"replace_all"}, tools.Outside},
+		"file_read":    {[]string{"path"}, []string{"offset", "limit"}, tools.ReadOnly},
+		"file_write":   {[]string{"path", "content"}, nil, tools.Outside},
+		"get_time":     {nil, []string{"time_zone"}, tools.ReadOnly},
+		"http_request": {[]string{"method", "url"}, []string{"headers", "body"}, tools.Outside},
+		"web_fetch":    {[]string{"url"}, []string{"max_chars"}, tools.ReadOnly},
 	}
 	definitions := r.Definitions()
 	require.Len(t, definitions, len(want))
@@ -208,7 +210,7 @@ func TestBuiltInToolsHaveTheirContractsArguments(t *testing.T) {
 		for name, p := range schema.Properties {
 			names = append(names, name)
 			require.NotEmpty(t, p.Description, "%s of %s", name, d.Name)
-			arguments[name] = map[string]any{"string": "x", "integer": 1, "boolean": true}[p.Type]
+			arguments[name] = map[string]any{"string": "x", "integer": 1, "boolean": true, "object": map[string]any{}}[p.Type]
 		}
 		require.ElementsMatch(t, append(want[d.Name].required, want[d.Name].optional...), names, d.Name)
 		require.Greater(t, len(d.Description), 100, d.Name)
