@@ -11,9 +11,12 @@
 // command could read both through /proc. Elsewhere a process group is the best
 // there is.
 //
-// Confinement of the command (see confine in supervisor_linux.go) happens in the
-// supervisor, before the command starts: what holds for the supervisor then
-// holds for all its descendants.
+// A command that is to be confined (see Confinement) is started by way of one more
+// process, picobot-confine: it puts itself under Landlock's rules and then becomes
+// the command. What holds for it holds for all its descendants, and the supervisor
+// stays outside, where the command can neither stop it nor look into it. Landlock
+// also keeps the command from looking into any process outside (ptrace, and with it
+// /proc/PID/environ, mem, fd, root and cwd), whoever runs it.
 //
 // The package knows nothing of tools, shells or results. It must not decide how
 // long a command may run: that is the context's.

@@ -31,6 +31,9 @@ type Command struct {
 	// Output gets what the command writes to stdout and stderr, in that order,
 	// from one goroutine. It must not fail: nobody would read the rest.
 	Output io.Writer
+	// Confine is what the command may touch; nil = whatever its user may. What the
+	// kernel cannot confine is not: ask ConfinementSupport first.
+	Confine *Confinement
 }
 
 // Exit is how a command ended.

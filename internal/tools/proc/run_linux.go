@@ -17,6 +17,8 @@ type order struct {
 	Args []string `json:"args"`
 	Dir  string   `json:"dir"`
 	Env  []string `json:"env"`
+	// Confine is nil for a command that is not confined.
+	Confine *Confinement `json:"confine,omitempty"`
 }
 
 // report is what the supervisor says before it exits.
@@ -45,7 +47,7 @@ func run(ctx context.Context, c Command) (Exit, error) {
 		_ = s.cmd.Wait() // what it has to say is in its report
 		close(ended)
 	}()
-	if err := s.send(order{Args: c.Args, Dir: c.Dir, Env: append(c.Env[:len(c.Env):len(c.Env)], MarkName+"="+c.Mark)}); err != nil {
+	if err := s.send(order{Args: c.Args, Dir: c.Dir, Env: append(c.Env[:len(c.Env):len(c.Env)], MarkName+"="+c.Mark), Confine: c.Confine}); err != nil {
 		_ = s.control.Close()
 		s.waitStopped(ended)
 		return Exit{}, errors.Join(err, s.explainSilence())

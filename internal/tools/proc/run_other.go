@@ -19,6 +19,11 @@ func Main() {}
 // their environment.
 func KillMarked(context.Context, string) error { return nil }
 
+// ConfinementSupport says that this system cannot confine commands.
+func ConfinementSupport() Support {
+	return Support{Reason: "commands can be confined on Linux only"}
+}
+
 // run starts the command without a supervisor: descendants that leave its
 // process group, or outlive a killed parent, are not found here.
 func run(ctx context.Context, c Command) (Exit, error) {

@@ -26,11 +26,14 @@ const (
 // crowd is how many processes a command may have and still get stopGrace.
 const crowd = 100
 
-// IsChild reports whether this process was started as a supervisor.
-func IsChild() bool { return len(os.Args) == 1 && os.Args[0] == childName }
+// IsChild reports whether this process was started as a supervisor, or to become
+// a confined command.
+func IsChild() bool {
+	return len(os.Args) == 1 && (os.Args[0] == childName || os.Args[0] == confinedName)
+}
 
-// Main makes this process a supervisor if it was started as one, and then never
-// returns. It must come first in main and in TestMain: before flags, logs,
+// Main makes this process a supervisor, or a confined command, if it was started as
+// one, and then never returns. It must come first in main and in TestMain: before flags, logs,
 // configuration.
 func Main() {
 	if !IsChild() {
@@ -39,7 +42,11 @@ func Main() {
 	// The death signal of a child goes with the thread that started it, so the
 	// command must be started from one that lives as long as this process.
 	runtime.LockOSThread()
-	supervise()
+	if os.Args[0] == confinedName {
+		becomeCommand()
+	} else {
+		supervise()
+	}
 	// Not os.Exit: under the race detector it takes a second.
 	syscall.Exit(0)
 }
@@ -76,8 +83,8 @@ func superviseOne(control *os.File) (report, error) {
 		_, _ = io.Copy(io.Discard, control) // ends with the parent, or when it wants so
 		close(stop)
 	}()
-	if err := confine(); err != nil {
-		return report{}, fmt.Errorf("confine the command: %w", err)
+	if err := restrain(); err != nil {
+		return report{}, fmt.Errorf("restrain the command: %w", err)
 	}
 	pid, err := start(o)
 	if err != nil {
@@ -104,10 +111,9 @@ func superviseOne(control *os.File) (report, error) {
 	}
 }
 
-// confine takes from this thread, and so from the command that is started from
-// it and all that comes after, what they shall not have. Rules on files and
-// networks belong here.
-func confine() error {
+// restrain takes from this thread, and so from the command that is started from it
+// and all that comes after, what no command shall have.
+func restrain() error {
 	// Set-uid programs could not be killed by us, and would escape every rule.
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
 		return err
@@ -123,6 +129,9 @@ func start(o order) (int, error) {
 		return 0, err
 	}
 	defer func() { _ = null.Close() }()
+	if o.Confine != nil {
+		return startConfined(o, null)
+	}
 	pid, err := syscall.ForkExec(o.Args[0], o.Args, &syscall.ProcAttr{
 		Dir:   o.Dir,
 		Env:   o.Env,
