@@ -48,7 +48,7 @@ func TestEverythingButHealthNeedsTheToken(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			change := func(req *http.Request) { req.Header.Set("Authorization", auth) }
-			for _, path := range []string{"/api/v1/sessions", "/api/v1/turns", "/ws", "/nothing/here", "/", "/../x", "//api/v1/turns", "/api/v1/../v1/turns"} {
+			for _, path := range []string{"/metrics", "/api/v1/sessions", "/api/v1/turns", "/ws", "/nothing/here", "/", "/../x", "//api/v1/turns", "/api/v1/../v1/turns"} {
 				r.refused(http.StatusUnauthorized, "unauthorized", http.MethodGet, path, change)
 			}
 			// A token in the address ends up in logs, so only browsers' sockets may.

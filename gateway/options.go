@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"picobot/internal/live"
+	"picobot/internal/metrics"
 	"picobot/store"
 )
 
@@ -113,8 +114,12 @@ type Deps struct {
 	Model func(agent string) Model
 	// Summarize says what a tool call does in one line, without secrets.
 	Summarize func(name, arguments string) string
-	Now       func() time.Time
-	Logger    *slog.Logger
+	// KnowsTool says which names of tools may be told apart in metrics; nil = none.
+	KnowsTool func(name string) bool
+	// Metrics are shown at /metrics; nil = metrics of its own.
+	Metrics *metrics.Metrics
+	Now     func() time.Time
+	Logger  *slog.Logger
 }
 
 func (d Deps) withDefaults() (Deps, error) {
@@ -130,11 +135,17 @@ func (d Deps) withDefaults() (Deps, error) {
 	if d.Summarize == nil {
 		d.Summarize = func(name, _ string) string { return name }
 	}
+	if d.KnowsTool == nil {
+		d.KnowsTool = func(string) bool { return false }
+	}
 	if d.Now == nil {
 		d.Now = time.Now
 	}
 	if d.Logger == nil {
 		d.Logger = slog.New(slog.DiscardHandler)
+	}
+	if d.Metrics == nil {
+		d.Metrics = metrics.New(metrics.Options{Logger: d.Logger})
 	}
 	return d, nil
 }

@@ -21,6 +21,7 @@ type route struct {
 func (s *Server) routes() []route {
 	return slices.Concat(
 		s.healthRoutes(),
+		s.metricsRoutes(),
 		s.socketRoutes(),
 		s.sessionRoutes(),
 		s.turnRoutes(),

@@ -23,6 +23,7 @@ type Server struct {
 	guard    *guard
 	lobby    *lobby
 	health   *healthCache
+	meter    *meter
 	delivery *CLI
 	commands commandTable
 	media    mediaKeeper
@@ -59,6 +60,7 @@ func New(o Options, d Deps) (*Server, error) {
 	s := &Server{
 		opts: o, deps: d, log: d.Logger, listener: ln, guard: g, lobby: newLobby(o.MaxStrangers),
 		health:   newHealthCache(d, o),
+		meter:    newMeter(d),
 		delivery: newCLI(),
 		commands: newCommandTable(),
 		media:    mediaKeeper{dir: o.MediaDir, workspace: o.Workspace, maxBytes: o.MaxMessageBytes, now: d.Now},

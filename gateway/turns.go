@@ -34,6 +34,31 @@ type turnJSON struct {
 	FinishedAt        int64             `json:"finished_at,omitempty"`
 }
 
+// turnCallsJSON is a turn with its model calls.
+type turnCallsJSON struct {
+	turnJSON
+	ModelCalls []modelCallJSON `json:"model_calls"`
+}
+
+type modelCallJSON struct {
+	Step       int        `json:"step"`
+	Attempt    int        `json:"attempt"`
+	Model      string     `json:"model"`
+	Provider   string     `json:"provider"`
+	Status     string     `json:"status"`
+	Error      string     `json:"error,omitempty"` // the kind of failure
+	Usage      chat.Usage `json:"usage"`
+	DurationMS int64      `json:"duration_ms"`
+	CreatedAt  int64      `json:"created_at"`
+}
+
+func modelCallOf(c store.ModelCall) modelCallJSON {
+	return modelCallJSON{
+		Step: c.Step, Attempt: c.Attempt, Model: c.Model, Provider: c.Provider, Status: c.Status(), Error: c.Error,
+		Usage: c.Usage, DurationMS: c.DurationMS, CreatedAt: c.CreatedAt,
+	}
+}
+
 func turnOf(t store.Turn) turnJSON {
 	return turnJSON{
 		ID: t.ID, SessionID: t.SessionID, InboundID: t.InboundID, Status: t.Status, Model: t.Model, Steps: t.Steps, Usage: t.Usage,
@@ -63,7 +88,11 @@ func (s *Server) getTurn(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return writeJSON(w, http.StatusOK, turnOf(t))
+	calls, err := s.deps.Record.ModelCalls(r.Context(), t.ID)
+	if err != nil {
+		return err
+	}
+	return writeJSON(w, http.StatusOK, turnCallsJSON{turnOf(t), each(calls, modelCallOf)})
 }
 
 // postStop asks for a turn to stop: a waiting one has stopped when this answers, a

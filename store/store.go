@@ -24,7 +24,10 @@ type Options struct {
 	Now         func() time.Time // the clock of every *_at column
 	RetryDelays []time.Duration  // waits between tries of a write that failed; empty = one try
 	OnChange    func(sessionID string)
-	Logger      *slog.Logger
+	// OnWrite is told of each write, when it is on the disk or given up: how long it
+	// took, how often it was tried again, and why it was given up.
+	OnWrite func(took time.Duration, retries int, err error)
+	Logger  *slog.Logger
 }
 
 // Store is an open record. It is safe for concurrent use.
@@ -38,6 +41,7 @@ type Store struct {
 	ids      *id.Maker
 	delays   []time.Duration
 	onChange func(string)
+	onWrite  func(time.Duration, int, error)
 	log      *slog.Logger
 	failing  atomic.Bool // the last write did not get through
 }
@@ -59,6 +63,9 @@ func openOnce(ctx context.Context, o Options) (*Store, error) {
 	}
 	if o.OnChange == nil {
 		o.OnChange = func(string) {}
+	}
+	if o.OnWrite == nil {
+		o.OnWrite = func(time.Duration, int, error) {}
 	}
 	// Created by us first, so that SQLite keeps its mode for the -wal and -shm files too.
 	f, err := os.OpenFile(o.Path, os.O_CREATE|os.O_RDWR, 0o600)
@@ -82,7 +89,7 @@ func openOnce(ctx context.Context, o Options) (*Store, error) {
 	}
 	s := &Store{
 		write: write, read: read, now: o.Now, ids: id.NewMaker(o.Now),
-		delays: o.RetryDelays, onChange: o.OnChange, log: o.Logger, closed: make(chan struct{}),
+		delays: o.RetryDelays, onChange: o.OnChange, onWrite: o.OnWrite, log: o.Logger, closed: make(chan struct{}),
 	}
 	err = s.connect(ctx)
 	if err == nil {

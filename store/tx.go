@@ -28,16 +28,19 @@ func (t *tx) exec(query string, args ...any) (int64, error) {
 // ErrUnavailable; errors of fn that are rules of ours come back as they are. fn may
 // run several times.
 func (s *Store) update(ctx context.Context, fn func(*tx) error) error {
+	began := time.Now()
 	for try := 0; ; try++ {
 		err := s.updateOnce(ctx, fn)
 		if err == nil || ctx.Err() != nil || !transient(err) {
 			if err == nil {
 				s.failing.Store(false)
+				s.onWrite(time.Since(began), try, nil)
 			}
 			return err
 		}
 		s.failing.Store(true)
 		if try >= len(s.delays) {
+			s.onWrite(time.Since(began), try, err)
 			return fmt.Errorf("%w: %w", ErrUnavailable, err)
 		}
 		s.log.Warn("write to the record failed, trying again", "error", err, "in", s.delays[try])

@@ -14,6 +14,8 @@ import (
 	"picobot/internal/flow"
 	"picobot/internal/home"
 	"picobot/internal/live"
+	"picobot/internal/metrics"
+	"picobot/internal/metrics/temporalmetrics"
 	"picobot/internal/port"
 )
 
@@ -56,14 +58,19 @@ func (r Runtime) Gateway(ctx context.Context, o Options, ready func(Addresses)) 
 
 	// The record is the truth, and whoever watches a session hears of its changes.
 	hub := live.NewHub()
-	record, err := openRecord(ctx, o, hub)
+	measured := metrics.New(metrics.Options{Version: o.Version, Logger: o.Log})
+	record, err := openRecord(ctx, o, hub, measured.Write)
 	if err != nil {
 		return err
 	}
 	open.add("the record", record.Close)
 
 	// Temporal moves what the record says must move.
-	temporal, err := r.openTemporal(ctx, o, &open)
+	sdk, err := temporalmetrics.New(measured.Registerer())
+	if err != nil {
+		return err
+	}
+	temporal, err := r.openTemporal(ctx, o, sdk, &open)
 	if err != nil {
 		return err
 	}
@@ -102,6 +109,8 @@ func (r Runtime) Gateway(ctx context.Context, o Options, ready func(Addresses)) 
 		Health:     temporal.health(parts.worker),
 		Model:      parts.model,
 		Summarize:  parts.summarize,
+		KnowsTool:  parts.knowsTool(),
+		Metrics:    measured,
 		Now:        o.Now,
 		Logger:     o.Log,
 	})

@@ -4,18 +4,21 @@ import (
 	"context"
 	"errors"
 	"net"
+	"time"
 
 	"picobot/internal/live"
 	"picobot/store"
 )
 
-// openRecord opens the record. Every change of a session wakes those who watch it.
-func openRecord(ctx context.Context, o Options, hub *live.Hub) (*store.Store, error) {
+// openRecord opens the record. Every change of a session wakes those who watch it, and
+// onWrite, which may be nil, is told of each write.
+func openRecord(ctx context.Context, o Options, hub *live.Hub, onWrite func(time.Duration, int, error)) (*store.Store, error) {
 	return store.Open(ctx, store.Options{
 		Path:        o.Home.StorageDB(),
 		Now:         o.Now,
 		RetryDelays: o.Config.Session.StorageRetryDelays(),
 		OnChange:    hub.Wake,
+		OnWrite:     onWrite,
 		Logger:      o.Log,
 	})
 }

@@ -25,14 +25,16 @@ type temporal struct {
 }
 
 // openTemporal connects to Temporal and, where it is embedded, starts it first. An
-// external one need not be there yet.
-func (r Runtime) openTemporal(ctx context.Context, o Options, open *closers) (*temporal, error) {
+// external one need not be there yet. The SDK's metrics go to measured; nil = nowhere.
+func (r Runtime) openTemporal(ctx context.Context, o Options, measured client.MetricsHandler, open *closers) (*temporal, error) {
 	cfg := o.Config.Temporal
 	t := &temporal{mode: cfg.Mode, address: cfg.Address}
 	opts := client.Options{
 		HostPort:  cfg.Address,
 		Namespace: cfg.Namespace,
 		Logger:    temporallog.NewStructuredLogger(o.Log.With("part", "temporal")),
+
+		MetricsHandler: measured,
 	}
 	var err error
 	if cfg.Mode == config.TemporalEmbedded {

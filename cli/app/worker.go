@@ -14,12 +14,12 @@ func (r Runtime) Worker(ctx context.Context, o Options, ready func(Addresses)) (
 	var open closers
 	defer func() { err = errors.Join(err, open.close()) }()
 	hub := live.NewHub()
-	record, err := openRecord(ctx, o, hub)
+	record, err := openRecord(ctx, o, hub, nil)
 	if err != nil {
 		return err
 	}
 	open.add("the record", record.Close)
-	temporal, err := r.openTemporal(ctx, o, &open)
+	temporal, err := r.openTemporal(ctx, o, nil, &open)
 	if err != nil {
 		return err
 	}
