@@ -132,6 +132,7 @@ func newTools(o Options, w *tools.Workspace) (*tools.Registry, error) {
 			EnvAllow:       cfg.Bash.EnvAllow,
 			MaxResultChars: cfg.MaxResultChars,
 			Now:            o.Now,
+			Sandbox:        sandbox(o, w),
 		}),
 		tools.HTTPRequest(web),
 		tools.WebFetch(web),

@@ -40,6 +40,8 @@ type BashOptions struct {
 	EnvAllow []string
 	// LookupEnv is where they come from; nil = this process's environment.
 	LookupEnv func(name string) (string, bool)
+	// Sandbox confines commands; nil leaves them what PicoBot's user may do.
+	Sandbox *Sandbox
 	// MaxResultChars is the registry's limit, which results keep to; 0 = 16000.
 	MaxResultChars int
 	// Now is the clock; nil = time.Now.
@@ -111,6 +113,10 @@ func (b bash) run(ctx context.Context, call Call, a bashArgs) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	env, confine, err := b.surroundings(call, dir)
+	if err != nil {
+		return "", err
+	}
 	mark := call.ID
 	if mark == "" {
 		mark = rand.Text()
@@ -132,11 +138,12 @@ func (b bash) run(ctx context.Context, call Call, a bashArgs) (string, error) {
 	defer cancel()
 	started := b.opts.Now()
 	exit, err := proc.Run(limited, proc.Command{
-		Args:   shell(a.Command),
-		Dir:    dir,
-		Env:    b.environment(dir),
-		Mark:   mark,
-		Output: output,
+		Args:    shell(a.Command),
+		Dir:     dir,
+		Env:     env,
+		Mark:    mark,
+		Output:  output,
+		Confine: confine,
 	})
 	took := b.opts.Now().Sub(started).Round(100 * time.Millisecond)
 	switch {
@@ -213,8 +220,30 @@ func (b bash) workdir(path string) (string, error) {
 	return filepath.Join(p.root.Name(), p.name), nil
 }
 
+// surroundings are the environment and the confinement of a command.
+func (b bash) surroundings(call Call, dir string) ([]string, *proc.Confinement, error) {
+	env := b.environment(dir)
+	var confine *proc.Confinement
+	if s := b.opts.Sandbox; s != nil {
+		var err error
+		if confine, err = s.apply(b.workspace, call, env["TMPDIR"]); err != nil {
+			return nil, nil, err
+		}
+		if confine != nil {
+			if env["TMPDIR"], err = s.scratchDir(b.workspace, env["TMPDIR"]); err != nil {
+				return nil, nil, err
+			}
+		}
+	}
+	list := make([]string, 0, len(env))
+	for _, name := range sortedKeys(env) {
+		list = append(list, name+"="+env[name])
+	}
+	return list, confine, nil
+}
+
 // environment is all that the command gets of ours. Everything else may hold keys.
-func (b bash) environment(dir string) []string {
+func (b bash) environment(dir string) map[string]string {
 	env := map[string]string{
 		// Not the user's home: its profile, keys and tokens are not the agent's.
 		"HOME":  b.workspace.dir,
@@ -229,11 +258,7 @@ func (b bash) environment(dir string) []string {
 		}
 	}
 	env["PWD"] = dir
-	list := make([]string, 0, len(env))
-	for _, name := range sortedKeys(env) {
-		list = append(list, name+"="+env[name])
-	}
-	return list
+	return env
 }
 
 // shell runs a command without the files that shells read at start.

@@ -226,13 +226,14 @@ func TestConfined_ContradictingRules_StartNothing(t *testing.T) {
 		"the workspace holds a key":       {Hide: []string{d.home, d.workspace + "/key"}, Write: []string{d.workspace}},
 		"something readable holds it":     {Hide: []string{d.home}, Read: []string{"/"}},
 		"by way of a link":                {Hide: []string{d.home}, Write: []string{"/proc/self/root" + d.base}},
+		"a relative path":                 {Hide: []string{d.home}, Write: []string{"."}},
 		"where the hidden does not exist": {Hide: []string{d.base + "/other/later"}, Write: []string{d.base + "/other"}},
 	} {
 		require.Error(t, c.Check(), name)
 		cmd := sh(t, "echo ran")
 		cmd.Confine = &c
 		out, _, err := run(t, t.Context(), cmd)
-		require.ErrorContains(t, err, "must not see", name)
+		require.ErrorContains(t, err, c.Check().Error(), name)
 		require.Empty(t, out, name)
 	}
 }
@@ -251,6 +252,18 @@ func TestConfined_AHomeInTemporaryFiles_ClosesThemForWriting(t *testing.T) {
 	require.Equal(t, 2, strings.Count(out, "ermission denied"), out)
 	require.Contains(t, out, "fine")
 	require.NoFileExists(t, "/tmp/picobot-confine-test")
+}
+
+func TestConfined_ScratchThatIsNone_OpensNothing(t *testing.T) {
+	d := newDen(t)
+	require.NoError(t, os.Symlink("/", d.workspace+"/root"))
+	c := sh(t, `for f in $B/other/y $H/y /picobot-test; do echo x >$f && echo wrote $f; done; true`)
+	c.Dir, c.Confine = d.workspace, d.confinement()
+	c.Env = append(c.Env, "H="+d.home, "B="+d.base)
+	c.Confine.Scratch = []string{"", ".", "..", "/", "relative", d.workspace + "/root", d.base, d.home, d.home + "/nothing"}
+	out, _, err := run(t, t.Context(), c)
+	require.NoError(t, err)
+	require.NotContains(t, out, "wrote")
 }
 
 func TestConfined_WhatCannotStart_IsExplained(t *testing.T) {

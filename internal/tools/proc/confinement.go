@@ -34,9 +34,14 @@ type Support struct {
 
 // Check returns an error when the confinement contradicts itself.
 func (c Confinement) Check() error {
+	for _, path := range append(append(append([]string{}, c.Hide...), c.Read...), c.Write...) {
+		if !filepath.IsAbs(path) {
+			return fmt.Errorf("confinement: the path %q is not absolute", path)
+		}
+	}
 	for _, path := range append(append([]string{}, c.Write...), c.Read...) {
-		if c.Holds(path) {
-			return fmt.Errorf("%s holds what commands must not see: choose another directory", filepath.Base(path))
+		if hidden, ok := c.held(path); ok {
+			return fmt.Errorf("%s holds %s, which commands must not see: keep them apart", filepath.Base(path), filepath.Base(hidden))
 		}
 	}
 	return nil
@@ -44,13 +49,18 @@ func (c Confinement) Check() error {
 
 // Holds reports whether something hidden is path or lies in it.
 func (c Confinement) Holds(path string) bool {
+	_, ok := c.held(path)
+	return ok
+}
+
+func (c Confinement) held(path string) (string, bool) {
 	path = resolve(path)
 	for _, hidden := range c.Hide {
 		if within(path, resolve(hidden)) {
-			return true
+			return hidden, true
 		}
 	}
-	return false
+	return "", false
 }
 
 // within reports whether path is dir or lies in it, by their letters.

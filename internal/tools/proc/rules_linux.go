@@ -44,7 +44,7 @@ func (c Confinement) rules(r ruleset) error {
 		}
 	}
 	for _, path := range c.Scratch {
-		if path != "/" && !c.Holds(path) {
+		if filepath.IsAbs(path) && resolve(path) != "/" && !c.Holds(path) {
 			if err := allowPath(r, path, accessWrite); err != nil {
 				return err
 			}
