@@ -7,12 +7,11 @@ import (
 	"picobot/internal/chat"
 	"picobot/internal/llm"
 	"picobot/internal/text"
-	"picobot/store"
 )
 
 // answer makes of a response the row that is stored: calls that may run, with ids
 // of their own and arguments that are JSON, or else words for the person.
-func (a *Activities) answer(resp llm.Response, req llm.Request, limit text.Message, rows []store.Row) chat.Message {
+func (a *Activities) answer(resp llm.Response, req llm.Request, limit text.Message, taken map[string]bool) chat.Message {
 	m := chat.Message{Role: chat.RoleAssistant, Content: strings.ToValidUTF8(resp.Content, "\uFFFD"), ReasoningContent: strings.ToValidUTF8(resp.ReasoningContent, "\uFFFD")}
 	switch {
 	case resp.Stop == llm.StopLength:
@@ -26,7 +25,7 @@ func (a *Activities) answer(resp llm.Response, req llm.Request, limit text.Messa
 			m.Content = a.Texts.Say(limit)
 		}
 	case len(resp.ToolCalls) > 0:
-		m.ToolCalls = ownIDs(resp.ToolCalls, rows)
+		m.ToolCalls = ownIDs(resp.ToolCalls, taken)
 	case strings.TrimSpace(m.Content) == "":
 		m.Content = a.Texts.Say(text.EmptyAnswer{Model: req.Model.Name})
 	}
@@ -40,20 +39,14 @@ func joinText(answer, note string) string {
 	return answer + "\n\n" + note
 }
 
-// ownIDs makes ids that a provider repeats unique within the conversation, leaves
-// the others as they are (some providers insist on their own form), and stores
+// ownIDs makes ids that a provider repeats unlike those that are taken and each other,
+// leaves the others as they are (some providers insist on their own form), and stores
 // arguments as JSON.
-func ownIDs(calls []chat.ToolCall, rows []store.Row) []chat.ToolCall {
-	used := map[string]bool{}
-	for _, r := range rows {
-		for _, c := range r.ToolCalls {
-			used[c.ID] = true
-		}
-	}
+func ownIDs(calls []chat.ToolCall, taken map[string]bool) []chat.ToolCall {
 	out := make([]chat.ToolCall, len(calls))
 	for i, c := range calls {
-		id := unused(c.ID, used)
-		used[id] = true
+		id := unused(c.ID, taken)
+		taken[id] = true
 		out[i] = chat.NewToolCall(id, c.Function.Name, chat.StoredArguments(c.Function.Arguments))
 	}
 	return out

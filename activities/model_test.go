@@ -175,6 +175,37 @@ func TestCallModel_RepeatedIDsAndBrokenArguments_AreStoredValid(t *testing.T) {
 	require.Equal(t, "call_1_4", f.rows(b.TurnID)[6].ToolCalls[0].ID, "ids are unique in the conversation")
 }
 
+func TestCallModel_IDsOfRowsThatNoRequestHolds_AreNotGivenAgain(t *testing.T) {
+	f := newFixture(t)
+	f.model.reply = func(ctx context.Context, req llm.Request, n int, d func(llm.Delta)) (llm.Response, error) {
+		if n%2 == 0 {
+			return says("done")(ctx, req, n, d)
+		}
+		return calls(chat.NewToolCall("call_1", "look", `{}`))(ctx, req, n, d)
+	}
+	use := func(content string) {
+		b := f.begin("cli", content)
+		_, err := f.ask(b.TurnID, 1)
+		require.NoError(t, err)
+		_, err = f.tool(b.TurnID, 1, 0)
+		require.NoError(t, err)
+		_, err = f.ask(b.TurnID, 2)
+		require.NoError(t, err)
+	}
+	use("first")
+	f.window = 1000
+	use(strings.Repeat("long ", 2000))
+	use("third")
+	var ids []string
+	b := f.begin("cli", "look at the rows")
+	for _, r := range f.rows(b.TurnID) {
+		for _, c := range r.ToolCalls {
+			ids = append(ids, c.ID)
+		}
+	}
+	require.Equal(t, []string{"call_1", "call_1_2", "call_1_3"}, ids)
+}
+
 func TestCallModel_ToolLimitReached_AsksOnceMoreWithoutTools(t *testing.T) {
 	f := newFixture(t)
 	f.agent.MaxToolIterations = 2
