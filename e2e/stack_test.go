@@ -25,6 +25,8 @@ import (
 	"picobot/internal/live"
 	"picobot/internal/llm"
 	"picobot/internal/llm/catalog"
+	"picobot/internal/metrics"
+	"picobot/internal/metrics/temporalmetrics"
 	"picobot/internal/prompt"
 	"picobot/internal/text"
 	"picobot/internal/tools"
@@ -56,6 +58,7 @@ type stack struct {
 	stopped  chan error
 	serving  func() bool
 	seq      atomic.Int64
+	measured *metrics.Metrics // nil = nobody measures
 }
 
 type agents struct{}
@@ -67,7 +70,13 @@ func (agents) Agent(string) activities.Agent {
 // newStack starts everything in a fresh directory.
 func newStack(tb testing.TB) *stack {
 	tb.Helper()
-	s := &stack{TB: tb, dir: tb.TempDir()}
+	return newStackWith(tb, nil)
+}
+
+// newStackWith is newStack with the record's writes and Temporal's SDK measured.
+func newStackWith(tb testing.TB, measured *metrics.Metrics) *stack {
+	tb.Helper()
+	s := &stack{TB: tb, dir: tb.TempDir(), measured: measured}
 	s.openRecord()
 	s.start()
 	tb.Cleanup(func() {
@@ -80,8 +89,12 @@ func newStack(tb testing.TB) *stack {
 func (s *stack) openRecord() {
 	var err error
 	hub := live.NewHub()
-	s.record, err = store.Open(context.Background(), store.Options{Path: filepath.Join(s.dir, "sessions.db"), Now: time.Now,
-		RetryDelays: []time.Duration{100 * time.Millisecond}, OnChange: hub.Wake})
+	options := store.Options{Path: filepath.Join(s.dir, "sessions.db"), Now: time.Now,
+		RetryDelays: []time.Duration{100 * time.Millisecond}, OnChange: hub.Wake}
+	if s.measured != nil {
+		options.OnWrite = s.measured.Write
+	}
+	s.record, err = store.Open(context.Background(), options)
 	require.NoError(s, err)
 	cat, err := catalog.New(map[string]catalog.Provider{"offline": {Type: catalog.TypeOffline}},
 		map[string]catalog.Model{"offline": {Model: llm.Model{ID: "offline", Stream: true}, Provider: "offline"}})
@@ -116,7 +129,12 @@ func (s *stack) startEngine() {
 	ctx := context.Background()
 	s.engine, err = engine.Start(ctx, engine.Options{Dir: filepath.Join(s.dir, "temporal"), Address: "127.0.0.1:0", NoUI: true, Build: "test", Logger: log(), Now: time.Now})
 	require.NoError(s, err)
-	s.client, err = client.Dial(client.Options{HostPort: s.engine.Address(), Logger: quiet{}})
+	options := client.Options{HostPort: s.engine.Address(), Logger: quiet{}}
+	if s.measured != nil {
+		options.MetricsHandler, err = temporalmetrics.New(s.measured.Registerer())
+		require.NoError(s, err)
+	}
+	s.client, err = client.Dial(options)
 	require.NoError(s, err)
 }
 

@@ -79,6 +79,45 @@ func BenchmarkAccept(b *testing.B) {
 	}
 }
 
+// A step's answer with the call that it took, and as it was before calls were recorded.
+func BenchmarkCommitAnswer(b *testing.B) {
+	for name, calls := range map[string][]store.ModelCall{"no-call": nil, "one-call": {{Model: "m", Provider: "p", Usage: chat.Usage{PromptTokens: 100, CompletionTokens: 10}}}} {
+		b.Run(name, func(b *testing.B) {
+			s, _ := openBench(b)
+			turn := begun(b, s, "m1")
+			answer := store.Answer{Message: chat.Message{Role: chat.RoleAssistant, ToolCalls: []chat.ToolCall{chat.NewToolCall("c", "x", "{}")}}, Model: "m", Calls: calls}
+			step := 0
+			for b.Loop() {
+				step++
+				_, err := s.CommitAnswer(context.Background(), turn.ID, step, answer)
+				require.NoError(b, err)
+			}
+		})
+	}
+}
+
+// A scrape of a record that nobody has scraped: it is read from its beginning.
+func BenchmarkTally_100000Calls(b *testing.B) {
+	s, _ := openBench(b)
+	turn := begun(b, s, "m1")
+	calls := make([]store.ModelCall, 100_000)
+	for i := range calls {
+		calls[i] = store.ModelCall{Model: "m", Provider: "p"}
+	}
+	require.NoError(b, s.RecordCalls(context.Background(), turn.ID, calls))
+	for b.Loop() {
+		tally := s.Tally()
+		for {
+			e, err := tally.Next(context.Background())
+			require.NoError(b, err)
+			if e.Empty() {
+				break
+			}
+		}
+	}
+	b.ReportMetric(float64(b.Elapsed().Microseconds())/1000/float64(b.N), "ms")
+}
+
 func begun(b *testing.B, s *store.Store, id string) store.Turn {
 	b.Helper()
 	a, err := s.Accept(context.Background(), store.Inbound{Channel: "cli", ChatID: "bench", ExternalID: id, SenderID: "me", Content: "hello"})

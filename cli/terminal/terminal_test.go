@@ -28,7 +28,7 @@ func (s *script) Do(ctx context.Context, text string) (client.Outcome, error) {
 	if s.during != nil {
 		s.during(text)
 	}
-	o := client.Outcome{SessionID: "cli:a:1", TurnID: "t1", Status: "completed", Reply: "re: " + text, Usage: chat.Usage{PromptTokens: 3, CompletionTokens: 4}}
+	o := client.Outcome{SessionID: "cli:a:1", TurnID: "t1", Status: "completed", Reply: "re: " + text, Usage: chat.Usage{PromptTokens: 3, CompletionTokens: 4, CachedTokens: 2, ReasoningTokens: 1}}
 	word, _, _ := strings.Cut(text, " ")
 	switch word {
 	case "fail":
@@ -91,7 +91,7 @@ func TestJSONIsOneObjectAlsoForAFailedTurn(t *testing.T) {
 		}
 		usage, _ := got["usage"].(map[string]any)
 		if got["session_id"] != "cli:a:1" || got["turn_id"] != "t1" || got["status"] != wantStatus || got["reply"] == "" ||
-			usage["prompt_tokens"] != 3.0 || usage["completion_tokens"] != 4.0 {
+			usage["prompt_tokens"] != 3.0 || usage["completion_tokens"] != 4.0 || usage["cached_tokens"] != 2.0 || usage["reasoning_tokens"] != 1.0 {
 			t.Errorf("%s: got %s", text, out)
 		}
 	}
