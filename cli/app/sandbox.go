@@ -40,7 +40,7 @@ func sandbox(o Options, w *tools.Workspace) *tools.Sandbox {
 			"reason", state.Reason, "allow_unconfined", s.AllowUnconfined)
 	}
 	for _, gap := range state.Gaps {
-		o.Log.Warn("shell commands are confined with a gap: " + gap)
+		o.Log.Info("shell commands are confined with a gap: " + gap)
 	}
 	return &s
 }

@@ -243,15 +243,15 @@ func TestConfined_AHomeInTemporaryFiles_ClosesThemForWriting(t *testing.T) {
 	home := filepath.Join(base, "home")
 	require.NoError(t, os.MkdirAll(home+"/workspace", 0o755))
 	require.NoError(t, os.WriteFile(home+"/token", []byte("hunter2"), 0o600))
-	c := sh(t, `cat ../token; echo x >/tmp/picobot-confine-test; echo fine >here; cat here`)
+	c := sh(t, `cat ../token; echo x >../../new; echo fine >here; cat here`)
 	c.Dir = home + "/workspace"
-	c.Confine = &proc.Confinement{Hide: []string{home}, Write: []string{c.Dir}, Scratch: []string{"/tmp"}}
+	c.Confine = &proc.Confinement{Hide: []string{home}, Write: []string{c.Dir}, Scratch: []string{base}}
 	out, _, err := run(t, t.Context(), c)
 	require.NoError(t, err)
 	require.NotContains(t, out, "hunter2")
 	require.Equal(t, 2, strings.Count(out, "ermission denied"), out)
 	require.Contains(t, out, "fine")
-	require.NoFileExists(t, "/tmp/picobot-confine-test")
+	require.NoFileExists(t, base+"/new")
 }
 
 func TestConfined_ScratchThatIsNone_OpensNothing(t *testing.T) {

@@ -55,6 +55,9 @@ func support(abi int) Support {
 	if abi < 6 {
 		s.Gaps = append(s.Gaps, "commands can send signals to processes outside, PicoBot among them (Linux 6.12 prevents it)")
 	}
+	if abi < 9 {
+		s.Gaps = append(s.Gaps, "commands can ask services that listen on sockets in the file system, such as Docker's or the user's systemd, to act for them (Landlock ABI 9 prevents it)")
+	}
 	return s
 }
 
