@@ -1,9 +1,13 @@
 package store_test
 
 import (
+	"context"
 	"fmt"
+	"math/rand/v2"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -50,4 +54,28 @@ func TestTurnContext_LongSession_NewestWholeTurnsAndThePrompt(t *testing.T) {
 	require.Equal(t, []int64{1, 8, 9, 10, 11, 12}, seqs(contextOf(t, s, turn, 599)), "half a turn is none")
 	require.Equal(t, []int64{1, 12}, seqs(contextOf(t, s, turn, 150)))
 	require.Equal(t, []int64{1, 12}, seqs(contextOf(t, s, turn, 0)), "the running turn and the prompt are always there")
+}
+
+// Clients hang up at any moment. Whatever a read was at, the next one must work.
+func TestReads_CallersHangUpAtAnyMoment_LaterReadsWork(t *testing.T) {
+	s, _ := openAt(t, t.TempDir()+"/x.db")
+	turn := accept(t, s, message("1", "hello"))
+	var all sync.WaitGroup
+	for i := range 4 {
+		all.Go(func() {
+			rnd := rand.New(rand.NewPCG(uint64(i), 0))
+			for range 4000 {
+				ctx, hangUp := context.WithCancel(context.Background())
+				stop := time.AfterFunc(time.Duration(rnd.IntN(60))*time.Microsecond, hangUp)
+				_, _ = s.Session(ctx, turn.SessionID)
+				stop.Stop()
+				hangUp()
+			}
+		})
+	}
+	all.Wait()
+	for range 40 {
+		_, err := s.Session(context.Background(), turn.SessionID)
+		require.NoError(t, err)
+	}
 }

@@ -78,10 +78,13 @@ func (s *Store) view(ctx context.Context, fn func(q querier) error) error {
 		return fmt.Errorf("read record: %w", ctx.Err())
 	}
 	defer func() { s.readers <- c }()
-	if _, err := c.exec(ctx, `BEGIN`); err != nil {
+	// Whoever hangs up must not leave the connection in a transaction: the driver reports
+	// a context that has ended also when the statement was carried out.
+	whole := context.WithoutCancel(ctx)
+	if _, err := c.exec(whole, `BEGIN`); err != nil {
 		return fmt.Errorf("read record: %w", err)
 	}
-	defer c.exec(context.WithoutCancel(ctx), `ROLLBACK`) //nolint:errcheck // nothing to lose: the transaction only reads
+	defer c.exec(whole, `ROLLBACK`) //nolint:errcheck // nothing to lose: the transaction only reads
 	return fn(snapshot{c, ctx})
 }
 
