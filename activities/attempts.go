@@ -19,8 +19,10 @@ import (
 const (
 	// maxRetryAfter bounds how long an endpoint may make a turn wait before its next try.
 	maxRetryAfter = 5 * time.Minute
-	// longWait is from when on people are told that a model is asked again.
-	longWait = 2 * time.Second
+	// longWait is how long a model may be waited for, and longAttempt how long an attempt
+	// may take to fail, until people are told that it is asked again.
+	longWait    = 2 * time.Second
+	longAttempt = 15 * time.Second
 	// maxDetail bounds what Temporal's history keeps of a provider's words, in runes.
 	maxDetail = 300
 )
@@ -61,7 +63,7 @@ func (a *Activities) modelFailure(ctx context.Context, in flow.ModelInput, e *ll
 		if wait == 0 {
 			wait = backoff(info)
 		}
-		if wait > longWait && !told(past) {
+		if (wait > longWait || a.Now().Sub(info.StartedTime) > longAttempt) && !told(past) {
 			this.Told = true
 			a.tell(ctx, in, more, func(c *text.Catalogue) string {
 				return c.Say(text.ModelRetried{Model: e.Model, Provider: e.Provider, Why: c.Say(text.WhyModelFailed(e.Kind)), Seconds: int(math.Ceil(wait.Seconds()))})

@@ -62,6 +62,13 @@ func TestCallModel_FailsAndIsAskedAgainLater_TellsWhoWatchesOnce(t *testing.T) {
 	_, said = f.attempt(in)
 	require.Equal(t, []string{"Model main at provider p does not answer now (too many calls in a short time). It is asked again in 7 seconds."}, said)
 
+	f.fails(llm.Error{Kind: llm.KindTimeout, RetryAfter: time.Second})
+	_, said = f.attempt(in)
+	require.Empty(t, said)
+	f.acts.Now = func() time.Time { return time.Now().Add(time.Minute) }
+	_, said = f.attempt(in)
+	require.Equal(t, []string{"Model main at provider p does not answer now (no answer in time). It is asked again in 1 second."}, said, "a minute has passed meanwhile")
+
 	_, said = f.attempt(in, flow.Attempt{}, flow.Attempt{Told: true})
 	require.Empty(t, said, "it was said before")
 }

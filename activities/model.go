@@ -87,7 +87,7 @@ func (c *modelCall) run(ctx context.Context) (store.Committed, error) {
 		return done, err
 	}
 	answer := store.Answer{
-		Message: c.a.answer(resp, req, limit, c.takenIDs(ctx, resp, t)),
+		Message: c.a.answer(resp, req, limit, c.taken(ctx, t)),
 		Model:   use.model.Name,
 		Calls:   c.bill.calls,
 		Deliver: t.Session.Channel != chat.ChannelCLI,
@@ -98,28 +98,27 @@ func (c *modelCall) run(ctx context.Context) (store.Committed, error) {
 	return done, recorded(err)
 }
 
-// takenIDs returns the ids that calls of this session have already. Not all of them
-// need stand in the rows a request is built from: what came before a reset or is
-// beyond the window may be read again by a later request.
-func (c *modelCall) takenIDs(ctx context.Context, resp llm.Response, t store.TurnContext) map[string]bool {
-	taken := map[string]bool{}
+// taken tells which ids calls of this session have had already, also where a request
+// does not hold them: what came before a reset or is beyond the window may be read
+// again by a later one.
+func (c *modelCall) taken(ctx context.Context, t store.TurnContext) func(id string) bool {
+	here := map[string]bool{}
 	for _, r := range t.Rows {
 		for _, call := range r.ToolCalls {
-			taken[call.ID] = true
+			here[call.ID] = true
 		}
 	}
-	if n := len(t.Rows); len(resp.ToolCalls) == 0 || n > 0 && t.Rows[n-1].Seq == int64(n) {
-		return taken // nothing is to be named, or every row is here
+	return func(id string) bool {
+		if here[id] {
+			return true
+		}
+		was, err := c.a.Record.CallTaken(context.WithoutCancel(ctx), t.Session.ID, id)
+		if err != nil {
+			// The answer is worth more than a name that was there before.
+			c.a.Logger.Warn("the ids of earlier calls could not be read", "session", t.Session.ID, "error", err)
+		}
+		return was
 	}
-	ids, err := c.a.Record.CallIDs(context.WithoutCancel(ctx), t.Session.ID)
-	if err != nil {
-		// The answer is worth more than a name that was there before.
-		c.a.Logger.Warn("the ids of earlier calls could not be read", "session", t.Session.ID, "error", err)
-	}
-	for _, id := range ids {
-		taken[id] = true
-	}
-	return taken
 }
 
 // maxSmaller bounds how often a request that an endpoint finds too long is made

@@ -185,3 +185,19 @@ func TestRetryWaitsAsLongAsTheProviderAsksAndSaysSo(t *testing.T) {
 		"attempt 3, after: model gpt at provider gpt: server_error (HTTP 500): oops; attempts before: rate_limited (HTTP 429)")
 	m.valid()
 }
+
+// A wait that a provider asks for is no reason to wait with a stop.
+func TestStopWhileARetryWaitsEndsTheTurnAtOnce(t *testing.T) {
+	m := newModels(t, fakeopenai.Config{}, nil)
+	m.gpt.Enqueue(fakeopenai.Error{Status: 503, Message: "later", RetryAfter: 4 * harness.Patience})
+	c := m.chat("gpt")
+	a := c.Send("m1", "hello")
+	harness.Expect(c, "the notice", func(n protocol.Notice) bool { return strings.Contains(n.Text, "It is asked again in 240 seconds.") })
+	c.Write(protocol.Cancel{})
+	if turn := c.End(a.TurnID); turn.Status != protocol.TurnCancelled {
+		t.Errorf("%+v", turn)
+	}
+	turn := m.ask(c, "are you there?")
+	same(t, "the next turn", []string{m.reply(turn)}, "echo: are you there?")
+	m.valid()
+}

@@ -11,12 +11,17 @@ import (
 	"time"
 
 	enumspb "go.temporal.io/api/enums/v1"
+	historypb "go.temporal.io/api/history/v1"
 	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/worker"
+	"go.temporal.io/sdk/workflow"
 
+	"picobot/internal/flow"
 	"picobot/internal/protocol"
 	"picobot/internal/testkit/fakeanthropic"
 	"picobot/internal/testkit/fakeopenai"
 	"picobot/internal/testkit/harness"
+	"picobot/workflows"
 )
 
 const wrongKey = "sk-this-key-is-refused"
@@ -123,7 +128,7 @@ func (m *models) reply(turn protocol.Turn) string {
 }
 
 // failures lists what Temporal's history keeps of the failed attempts at a turn's
-// model calls, and the whole history as text.
+// model calls, and the whole history as text. The history has to replay.
 func (m *models) failures(turn protocol.Turn) (failures []string, whole string) {
 	m.Helper()
 	key, err := os.ReadFile(filepath.Join(m.h.Home, "temporal.key"))
@@ -137,12 +142,14 @@ func (m *models) failures(turn protocol.Turn) (failures []string, whole string) 
 	defer c.Close()
 	ctx, cancel := context.WithTimeout(context.Background(), harness.Patience)
 	defer cancel()
+	history := &historypb.History{}
 	it := c.GetWorkflowHistory(ctx, m.row(turn, "workflow_id"), m.row(turn, "run_id"), false, enumspb.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
 	for it.HasNext() {
 		e, err := it.Next()
 		if err != nil {
 			m.Fatal(err)
 		}
+		history.Events = append(history.Events, e)
 		whole += e.String() + "\n"
 		if s := e.GetActivityTaskStartedEventAttributes(); s.GetLastFailure() != nil {
 			failures = append(failures, fmt.Sprintf("attempt %d, after: %s", s.GetAttempt(), s.GetLastFailure().GetMessage()))
@@ -150,6 +157,11 @@ func (m *models) failures(turn protocol.Turn) (failures []string, whole string) 
 		if f := e.GetActivityTaskFailedEventAttributes(); f != nil {
 			failures = append(failures, "failed: "+f.GetFailure().GetMessage())
 		}
+	}
+	r := worker.NewWorkflowReplayer()
+	r.RegisterWorkflowWithOptions(workflows.Session, workflow.RegisterOptions{Name: flow.SessionWorkflow})
+	if err := r.ReplayWorkflowHistory(nil, history); err != nil {
+		m.Errorf("the history does not replay: %v", err)
 	}
 	return failures, whole
 }
