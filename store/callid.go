@@ -2,14 +2,11 @@ package store
 
 import "context"
 
-// CallIDs returns the ids of all calls of a session, also of those that no request
-// is built from any more: an id that was given once is not given again.
-func (s *Store) CallIDs(ctx context.Context, sessionID string) (ids []string, err error) {
+// CallTaken reports whether a call of the session has had this id, also one of those
+// that no request is built from any more.
+func (s *Store) CallTaken(ctx context.Context, sessionID, id string) (taken bool, err error) {
 	err = s.view(ctx, func(q querier) error {
-		rows, err := q.rows(`SELECT json_extract(c.value, '$.id') FROM messages m, json_each(m.tool_calls) c
-			WHERE m.session_id = ? AND m.role = 'assistant' AND m.tool_calls IS NOT NULL`, sessionID)
-		ids, err = collect(rows, err, func(r scanner) (id string, err error) { return id, r.Scan(&id) })
-		return err
+		return q.row(`SELECT EXISTS (SELECT 1 FROM messages WHERE session_id = ? AND tool_call_id = ?)`, sessionID, id).Scan(&taken)
 	})
-	return ids, err
+	return taken, err
 }

@@ -26,3 +26,6 @@ CREATE TABLE model_calls (
     created_at        INTEGER NOT NULL
 );
 CREATE INDEX model_calls_turn ON model_calls (turn_id);
+
+-- Whether an id of a call was given before is asked with every step that has calls.
+CREATE INDEX messages_call ON messages (session_id, tool_call_id) WHERE tool_call_id IS NOT NULL;
