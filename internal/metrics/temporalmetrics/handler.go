@@ -20,6 +20,9 @@ var buckets = []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 
 // dropped are tags that say the same everywhere in a process.
 var dropped = []string{"client_name", "namespace"}
 
+// none is what the SDK says where a tag says nothing. No label says the same.
+const none = "none"
+
 // New returns a handler whose metrics are in the registry.
 func New(r prometheus.Registerer) (client.MetricsHandler, error) {
 	all := &series{made: map[key]prometheus.Metric{}}
@@ -98,9 +101,13 @@ func (h handler) WithTags(tags map[string]string) client.MetricsHandler {
 		}
 		t := tag{clean(name), strings.ToValidUTF8(value, "?")}
 		at, found := slices.BinarySearchFunc(all, t, func(a, b tag) int { return strings.Compare(a.name, b.name) })
-		if found {
+		switch {
+		case value == none && found:
+			all = slices.Delete(all, at, at+1)
+		case value == none:
+		case found:
 			all[at] = t
-		} else {
+		default:
 			all = slices.Insert(all, at, t)
 		}
 	}
@@ -121,7 +128,7 @@ func (h handler) WithTags(tags map[string]string) client.MetricsHandler {
 
 // Counter implements client.MetricsHandler.
 func (h handler) Counter(name string) client.MetricsCounter {
-	c, _ := h.series.get(h, name+"_total", func(name string, tags prometheus.Labels) prometheus.Metric {
+	c, _ := h.series.get(h, strings.TrimSuffix(name, "_total")+"_total", func(name string, tags prometheus.Labels) prometheus.Metric {
 		return prometheus.NewCounter(prometheus.CounterOpts{Name: name, Help: help, ConstLabels: tags})
 	}).(prometheus.Counter)
 	return counter{c}

@@ -58,6 +58,15 @@ func TestHandler_OneNameWithDifferentTags_IsValid(t *testing.T) {
 	require.Equal(t, []string{"1", "2"}, got.Values("a_b_c_total", "x"))
 }
 
+func TestHandler_TagOfNothing_IsNoLabel(t *testing.T) {
+	h, scrape := newHandler(t)
+	h.WithTags(map[string]string{"x": "none", "y": "1"}).Counter("c_total").Inc(1)
+	h.WithTags(map[string]string{"x": "1", "y": "1"}).WithTags(map[string]string{"x": "none"}).Counter("c_total").Inc(1)
+	got := scrape()
+	require.EqualValues(t, 2, got.Value("c_total", "y", "1"), "a name that ends in _total stays")
+	require.Empty(t, got.Values("c_total", "x"))
+}
+
 func TestHandler_TooManySeries_AreNotKept(t *testing.T) {
 	h, scrape := newHandler(t)
 	for i := range 10_000 {
