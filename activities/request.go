@@ -39,7 +39,7 @@ func (a *Activities) request(t store.TurnContext, m llm.Model, size requestSize,
 	for i, r := range t.Rows {
 		rows[i] = r.Message
 	}
-	messages, err := prompt.Fit(prompt.Messages(rows), size.tokens, func(m chat.Message) (string, error) {
+	messages, err := prompt.Fit(prompt.Messages(rows), t.Cut, size.tokens, func(m chat.Message) (string, error) {
 		return a.Keep(tools.Call{ID: t.Turn.ID + "." + m.ToolCallID, TurnID: t.Turn.ID, SessionID: t.Session.ID}, m.ToolName, m.Content)
 	})
 	if err != nil {

@@ -50,6 +50,11 @@ func TestTurnContext_LongSession_NewestWholeTurnsAndThePrompt(t *testing.T) {
 	s, _ := openAt(t, t.TempDir()+"/x.db")
 	turn := talk(t, s, 5, 100) // seq 1 the prompt, 2..11 five turns, 12 the question
 	require.Len(t, contextOf(t, s, turn, 10_000), 12)
+	for limit, cut := range map[int]bool{10_000: false, 410: true} {
+		c, err := s.TurnContext(t.Context(), turn.ID, func(store.Session) int { return limit })
+		require.NoError(t, err)
+		require.Equal(t, cut, c.Cut)
+	}
 	require.Equal(t, []int64{1, 8, 9, 10, 11, 12}, seqs(contextOf(t, s, turn, 410)))
 	require.Equal(t, []int64{1, 8, 9, 10, 11, 12}, seqs(contextOf(t, s, turn, 599)), "half a turn is none")
 	require.Equal(t, []int64{1, 12}, seqs(contextOf(t, s, turn, 150)))

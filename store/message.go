@@ -111,12 +111,12 @@ func (s *Store) Messages(ctx context.Context, sessionID string, fromSeq int64, m
 // turns of the active segment up to maxBytes, newest first to be kept. System rows
 // say what the agent is and what has been compacted: of those the newest of each
 // kind is always there.
-func newestRows(q querier, sess Session, turnID string, maxBytes int) ([]Row, error) {
+func newestRows(q querier, sess Session, turnID string, maxBytes int) (out []Row, cut bool, _ error) {
 	rows, err := q.rows(`SELECT `+rowColumns+` FROM messages WHERE session_id = ? AND seq > ? ORDER BY seq DESC`, sess.ID, sess.ResetCutoffSeq)
 	newest, cut, err := upTo(rows, err, turnID, maxBytes)
 	if err != nil || !cut {
 		slices.Reverse(newest)
-		return newest, err
+		return newest, false, err
 	}
 	// What was cut off ends in the middle of a turn: the rest of it goes too.
 	whole := len(newest)
@@ -135,7 +135,7 @@ func newestRows(q querier, sess Session, turnID string, maxBytes int) ([]Row, er
 	system, err := collect(rows, err, scanRow)
 	newest = append(newest, system...)
 	slices.Reverse(newest)
-	return newest, err
+	return newest, true, err
 }
 
 // upTo scans rows, newest first, until those of other turns than turnID's exceed

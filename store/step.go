@@ -100,6 +100,7 @@ type TurnContext struct {
 	Session Session
 	Inbound InboundMessage
 	Rows    []Row // of the session's active segment, in order
+	Cut     bool  // earlier turns of the segment are not among them
 }
 
 // TurnContext returns the rows a request of this turn is built from: those of the
@@ -112,7 +113,7 @@ func (s *Store) TurnContext(ctx context.Context, turnID string, limit func(Sessi
 		if err = out.head(q, turnID); err != nil {
 			return err
 		}
-		out.Rows, err = newestRows(q, out.Session, turnID, limit(out.Session))
+		out.Rows, out.Cut, err = newestRows(q, out.Session, turnID, limit(out.Session))
 		return err
 	})
 	return out, err

@@ -17,15 +17,19 @@ func MaxBytes(windowTokens int) int { return 4 * windowTokens }
 // last user message), tool results, which are replaced by a stub that says where the
 // whole is; then its oldest steps. keep stores a result and returns that place, a
 // path the model can read. System rows, the last user message and the newest step
-// stay whole, and a line says where something was left out. Messages that do not fit
-// even so are returned as they are then: the provider decides.
-func Fit(messages []chat.Message, maxTokens int, keep func(chat.Message) (string, error)) ([]chat.Message, error) {
-	f := fitting{messages: messages, size: totalWeight(messages), max: maxTokens}
-	if maxTokens <= 0 || f.fits() {
+// stay whole, and a line says where something was left out, be it here or (cut) before
+// the messages came here. Messages that do not fit even so are returned as they are
+// then: the provider decides.
+func Fit(messages []chat.Message, cut bool, maxTokens int, keep func(chat.Message) (string, error)) ([]chat.Message, error) {
+	f := fitting{messages: messages, cut: cut, size: totalWeight(messages), max: maxTokens}
+	if !cut && (maxTokens <= 0 || f.fits()) {
 		return messages, nil
 	}
 	f.messages, f.out = slices.Clone(messages), make([]bool, len(messages))
 	f.size += weight(leftOut) // it may well be needed
+	if maxTokens <= 0 || f.fits() {
+		return f.result(), nil
+	}
 	asked := lastUser(messages)
 	f.leaveOut(0, max(asked, 0), chat.RoleUser)
 	newest := f.newestStep(asked + 1)
@@ -42,6 +46,7 @@ var leftOut = chat.Message{Role: chat.RoleSystem, Content: "[Earlier messages of
 type fitting struct {
 	messages []chat.Message
 	out      []bool // left out
+	cut      bool   // there were messages before these
 	size     int    // weight of what is not
 	max      int    // tokens
 }
@@ -99,11 +104,11 @@ func (f *fitting) result() []chat.Message {
 	var out []chat.Message
 	said := false
 	for i, m := range f.messages {
-		switch {
-		case !f.out[i]:
-			out = append(out, m)
-		case !said:
+		if !said && (f.out[i] || f.cut && m.Role != chat.RoleSystem) {
 			out, said = append(out, leftOut), true
+		}
+		if !f.out[i] {
+			out = append(out, m)
 		}
 	}
 	return out

@@ -51,7 +51,7 @@ func TestFit_EarlierTurnsGoFirst_OldestFirst(t *testing.T) {
 		c.answer("done")
 	}
 	c.turn("now", 2, strings.Repeat("y", 4000))
-	out, err := prompt.Fit(c.messages, prompt.Estimate(c.messages)-1400, keep)
+	out, err := prompt.Fit(c.messages, false, prompt.Estimate(c.messages)-1400, keep)
 	require.NoError(t, err)
 	require.Equal(t, []string{"three", "now"}, contents(out, chat.RoleUser))
 	require.Equal(t, chat.RoleSystem, out[1].Role, "a line says that something is missing")
@@ -63,7 +63,7 @@ func TestFit_LongTurn_ItsOldestResultsBecomeStubs(t *testing.T) {
 	c := &talk{}
 	c.turn("new", 4, strings.Repeat("x", 4000))
 	before := append([]chat.Message(nil), c.messages...)
-	out, err := prompt.Fit(c.messages, prompt.Estimate(c.messages)-1500, keep)
+	out, err := prompt.Fit(c.messages, false, prompt.Estimate(c.messages)-1500, keep)
 	require.NoError(t, err)
 	require.Equal(t, before, c.messages, "the rows are untouched")
 	results := contents(out, chat.RoleTool)
@@ -79,7 +79,7 @@ func TestFit_TurnOfHours_LosesItsOldestSteps(t *testing.T) {
 	c := &talk{}
 	c.system("you are PicoBot")
 	c.turn("work for hours", 3000, strings.Repeat("x", 400))
-	out, err := prompt.Fit(c.messages, 20_000, keep)
+	out, err := prompt.Fit(c.messages, false, 20_000, keep)
 	require.NoError(t, err)
 	require.LessOrEqual(t, prompt.Estimate(out), 20_000)
 	require.Greater(t, prompt.Estimate(out), 15_000, "no more is left out than must be")
@@ -104,7 +104,7 @@ func TestFit_AnyConversation_AnyWindow(t *testing.T) {
 		}
 		c.turn("now", rapid.IntRange(0, 5).Draw(t, "steps now"), strings.Repeat("r", size.Draw(t, "result")))
 		window := rapid.IntRange(1, 2*prompt.Estimate(c.messages)).Draw(t, "window")
-		out, err := prompt.Fit(c.messages, window, keep)
+		out, err := prompt.Fit(c.messages, false, window, keep)
 		require.NoError(t, err)
 		require.NoError(t, strict(out))
 
@@ -134,4 +134,20 @@ func TestFit_AnyConversation_AnyWindow(t *testing.T) {
 			require.LessOrEqual(t, len(out)-len(least), 3, "only what must stay is too much: the message and the newest step")
 		}
 	})
+}
+
+// What the record left out is missing as well.
+func TestFit_EarlierTurnsWereNotRead_ALineSaysSo(t *testing.T) {
+	c := &talk{}
+	c.system("you are PicoBot")
+	c.turn("now", 1, "result")
+	for _, window := range []int{0, 10_000} {
+		out, err := prompt.Fit(c.messages, true, window, keep)
+		require.NoError(t, err)
+		require.Len(t, out, len(c.messages)+1)
+		require.Equal(t, chat.RoleSystem, out[1].Role)
+		require.Contains(t, out[1].Content, "left out")
+		require.Equal(t, c.messages[1:], out[2:])
+		require.NoError(t, strict(out))
+	}
 }
