@@ -201,3 +201,25 @@ func TestStopWhileARetryWaitsEndsTheTurnAtOnce(t *testing.T) {
 	same(t, "the next turn", []string{m.reply(turn)}, "echo: are you there?")
 	m.valid()
 }
+
+// Which model answers a turn is in the record, not in anybody's memory.
+func TestFallbackThatAnsweredStaysAfterAKill(t *testing.T) {
+	m := newModels(t, fakeopenai.Config{}, nil)
+	m.gpt.Enqueue(fakeopenai.Error{Status: 401, Code: "invalid_api_key"})
+	m.claude.Enqueue(fakeanthropic.Reply{Thinking: "hm", ToolCalls: []fakeanthropic.ToolCall{{ID: "toolu_1", Name: "bash", Input: `{"command":"sleep 600"}`}}},
+		fakeanthropic.Reply{Text: "so be it"})
+	c := m.chat("default")
+	a := c.Send("m1", "sleep")
+	m.h.Eventually("the command runs", func() bool { return len(m.h.Record(`SELECT 1 FROM tool_runs WHERE status = 'claimed'`)) == 1 })
+	m.g.Kill9()
+	m.g = m.h.StartGateway()
+	m.h.Eventually("the turn ends", func() bool {
+		return len(m.h.Record(`SELECT 1 FROM turns WHERE id = ? AND finished_at IS NOT NULL`, a.TurnID)) == 1
+	})
+	turn := protocol.Turn{TurnID: a.TurnID}
+	same(t, "the turn", []string{m.row(turn, "status, model, steps"), m.reply(turn)}, "completed|claude|2", "so be it")
+	if m.gpt.Count() != 1 {
+		t.Errorf("the model that fails was asked %d times", m.gpt.Count())
+	}
+	m.valid()
+}

@@ -56,6 +56,7 @@ func TestReasoningOfOpenAIStyleModelsGoesBackWhereItMust(t *testing.T) {
 		servers = append(servers, server{row.fake, name})
 		further[name] = object{"provider": name, "model": row.id, "reasoning": row.reasoning}
 	}
+	further["silent"] = object{"provider": "claude", "model": "claude-fake", "then": []string{"wants"}}
 	m := newModels(t, fakeopenai.Config{}, further, servers...)
 	call := func(thought, expression string) fakeopenai.Step {
 		return fakeopenai.Reply{Reasoning: thought, ToolCalls: []fakeopenai.ToolCall{{Name: "calculator", Arguments: `{"expression":"` + expression + `"}`}}}
@@ -80,6 +81,21 @@ func TestReasoningOfOpenAIStyleModelsGoesBackWhereItMust(t *testing.T) {
 			shownAndStored(m, c, turn, "first", "second", "third thought, at length")
 		})
 	}
+	t.Run("wants thoughts that another kind of model never had", func(t *testing.T) {
+		m.T = t
+		m.claude.Enqueue(
+			fakeanthropic.Reply{ToolCalls: []fakeanthropic.ToolCall{{ID: "toolu_1", Name: "calculator", Input: `{"expression":"1+1"}`}}},
+			fakeanthropic.Error{Status: 403, Message: "not for you"})
+		fake := rows["wants"].fake
+		before := fake.Count()
+		fake.Enqueue(call("mine", "2+2"), fakeopenai.Reply{Text: "four"})
+		turn := m.ask(m.chat("silent"), "2+2?")
+		same(t, "the turn", []string{m.row(turn, "status, steps, model"), m.reply(turn)}, "completed|3|wants", "four")
+		same(t, "thoughts that went back", thoughts(fake.Requests()[before:]), "", " / mine")
+		if refused := fake.Refused(); len(refused) > 0 {
+			t.Errorf("refused: %q", refused)
+		}
+	})
 	m.T = t
 	sound(t, m.h)
 }

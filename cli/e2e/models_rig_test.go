@@ -50,7 +50,8 @@ type server struct {
 }
 
 // newModels starts a gateway. Further models are by name, each with an agent of its
-// own; their provider is gpt, claude or one of the further servers.
+// own, whose fallbacks are its "then"; their provider is gpt, claude or one of the
+// further servers.
 func newModels(t *testing.T, gpt fakeopenai.Config, further map[string]object, servers ...server) *models {
 	t.Helper()
 	m := &models{T: t, h: harness.New(t), gpt: fakeopenai.Start(t, gpt), claude: fakeanthropic.Start(t, fakeanthropic.Config{})}
@@ -68,8 +69,13 @@ func newModels(t *testing.T, gpt fakeopenai.Config, further map[string]object, s
 	for name, model := range further {
 		known[name] = model
 	}
-	for name := range known {
-		agents[name] = object{"model": name}
+	for name, model := range known {
+		agent := object{"model": name}
+		if then, ok := model["then"]; ok {
+			delete(model, "then")
+			agent["fallback_models"] = then
+		}
+		agents[name] = agent
 	}
 	providers := object{
 		"gpt":    object{"type": "openai", "base_url": m.gpt.URL(), "api_key": m.gpt.Key()},

@@ -149,3 +149,21 @@ func TestUsageOfATurnCountsEveryAnswerOnce(t *testing.T) {
 	same(t, "the turn", m.h.Record(`SELECT steps, prompt_tokens, completion_tokens FROM turns`), "2|7000|108")
 	m.valid()
 }
+
+func TestModelThatDoesNotStreamAnswersAllTheSame(t *testing.T) {
+	m := newModels(t, fakeopenai.Config{}, map[string]object{"whole": {"provider": "gpt", "model": "fake-model", "stream": false}})
+	m.gpt.Enqueue(
+		fakeopenai.Reply{Reasoning: "hm", ToolCalls: []fakeopenai.ToolCall{{Name: "calculator", Arguments: `{"expression":"1+1"}`}}, Usage: &fakeopenai.Usage{Prompt: 10, Completion: 1}},
+		fakeopenai.CutStream{}, // breaks before it has begun
+		fakeopenai.Reply{Text: "two", Usage: &fakeopenai.Usage{Prompt: 20, Completion: 2}},
+	)
+	c := m.chat("whole")
+	turn := m.ask(c, "1+1?")
+	same(t, "the turn", []string{m.row(turn, "status, steps, prompt_tokens, completion_tokens"), m.reply(turn)}, "completed|2|30|3", "two")
+	for _, r := range m.gpt.Requests() {
+		if r.Stream {
+			t.Error("a stream was asked for")
+		}
+	}
+	m.valid()
+}
