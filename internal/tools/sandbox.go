@@ -48,12 +48,22 @@ func (s Sandbox) State(workspace string) SandboxState {
 func (s Sandbox) apply(w *Workspace, call Call, tmp string) (*proc.Confinement, error) {
 	if state := s.State(w.dir); !state.Confined {
 		if call.Channel == chat.ChannelCLI || s.AllowUnconfined {
-			return nil, nil
+			return s.asFarAsPossible(w, tmp), nil
 		}
 		return nil, fmt.Errorf("commands are not run in this chat, because they cannot be confined here: %s. Use the file tools, or ask the operator, who can allow it with tools.bash.allow_unconfined", state.Reason)
 	}
 	c := s.confinement(w.dir, []string{tmp})
 	return &c, nil
+}
+
+// asFarAsPossible is the confinement of commands that run although it is not whole:
+// what an old kernel can do is still worth having.
+func (s Sandbox) asFarAsPossible(w *Workspace, tmp string) *proc.Confinement {
+	c := s.confinement(w.dir, []string{tmp})
+	if s.Support.ABI < 1 || c.Check() != nil {
+		return nil
+	}
+	return &c
 }
 
 func (s Sandbox) confinement(workspace string, scratch []string) proc.Confinement {

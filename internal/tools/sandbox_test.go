@@ -90,6 +90,14 @@ func TestBash_WhereNothingCanBeConfined_RunsForTheTerminalOnly(t *testing.T) {
 	require.Equal(t, "ran\n", requireOK(t, from(t, h.bash(s), chat.ChannelFeishu, "echo ran")))
 }
 
+func TestBash_WhereTheKernelIsTooOld_IsConfinedAsFarAsItGoes(t *testing.T) {
+	h := newHome(t)
+	s := h.sandbox()
+	s.Support.Reason = "too old"
+	requireError(t, from(t, h.bash(s), chat.ChannelFeishu, "echo ran"), "too old")
+	require.NotContains(t, requireOK(t, from(t, h.bash(s), chat.ChannelCLI, "cat ../config.json")), "hunter2")
+}
+
 func TestSandbox_AWorkspaceThatHoldsTheHome_IsNotConfinedAndSaysWhy(t *testing.T) {
 	h := newHome(t)
 	s := h.sandbox()
