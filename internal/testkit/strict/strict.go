@@ -126,6 +126,10 @@ var contradictions = []struct{ what, query string }{
 		JOIN messages m ON m.turn_id = r.turn_id AND m.step = r.step AND m.role = 'tool' AND m.tool_call_id = r.call_id AND m.origin_seq IS NULL WHERE m.content <> r.result`},
 	{"a tool row without a run", `SELECT m.session_id, m.seq FROM messages m WHERE m.role = 'tool' AND m.origin_seq IS NULL
 		AND NOT EXISTS (SELECT 1 FROM tool_runs r WHERE r.turn_id = m.turn_id AND r.step = m.step AND r.call_id = m.tool_call_id)`},
+	// A turn of an earlier schema has no calls, and one that has ended does not change when a call ends late.
+	{"a turn that paid for other calls than its own, or answered a step without one", `SELECT t.id, t.steps, t.prompt_tokens, sum(c.prompt_tokens) FROM turns t JOIN model_calls c ON c.turn_id = t.id
+		GROUP BY t.id HAVING sum(c.status = 'completed') < t.steps OR t.prompt_tokens > sum(c.prompt_tokens) OR t.completion_tokens > sum(c.completion_tokens)
+		OR t.finished_at IS NULL AND (t.prompt_tokens <> sum(c.prompt_tokens) OR t.completion_tokens <> sum(c.completion_tokens))`},
 	{"more than one running turn in a session", `SELECT session_id, count(*) FROM turns WHERE status = 'running' GROUP BY session_id HAVING count(*) > 1`},
 }
 
