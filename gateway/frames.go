@@ -115,6 +115,9 @@ func (c *conn) failWith(id string, err error) {
 		c.fail(id, protocol.CodeNotFound, "there is no such session or turn, or it has ended")
 	case errors.Is(err, store.ErrReadOnlySession):
 		c.fail(id, protocol.CodeReadOnly, readOnly)
+	case errors.Is(err, store.ErrDamaged):
+		c.log.Error("the record is damaged", "error", err)
+		c.fail(id, protocol.CodeInternal, store.ErrDamaged.Error())
 	default:
 		c.log.Error("the record could not be read or written", "session", c.attached.ID, "error", err)
 		c.fail(id, protocol.CodeStoreUnavailable, "the record cannot be read or written now: try again")

@@ -37,6 +37,9 @@ func (s *Server) writeError(w http.ResponseWriter, r *http.Request, err error) {
 	if !ok {
 		s.log.Error("a request failed", "method", r.Method, "path", r.URL.Path, "error", err)
 		he = &httpError{http.StatusServiceUnavailable, "store_unavailable", "the record cannot be read or written now: try again"}
+		if errors.Is(err, store.ErrDamaged) {
+			he = &httpError{http.StatusInternalServerError, "internal", store.ErrDamaged.Error()}
+		}
 		if errors.Is(err, store.ErrNotFound) {
 			he = &httpError{http.StatusNotFound, "not_found", "there is no such thing in the record"}
 		}

@@ -17,6 +17,8 @@ var (
 	ErrReadOnlySession = errors.New("the session takes no messages from here")
 	// ErrSchemaTooNew: the file was written by a newer build.
 	ErrSchemaTooNew = errors.New("the record was written by a newer picobot: install that version or a later one")
+	// ErrDamaged: SQLite finds the file damaged; no other try can help.
+	ErrDamaged = errors.New("the record is damaged: stop picobot and put a backup in its place, or move it away to begin anew")
 	// ErrUnavailable: the record could not be written, also after the configured retries.
 	ErrUnavailable = errors.New("the record cannot be written")
 )
@@ -29,7 +31,8 @@ func transient(err error) bool {
 		return false
 	}
 	switch se.Code() & 0xff {
-	case sqlite3.SQLITE_CONSTRAINT, sqlite3.SQLITE_MISMATCH, sqlite3.SQLITE_ERROR, sqlite3.SQLITE_MISUSE, sqlite3.SQLITE_RANGE:
+	case sqlite3.SQLITE_CONSTRAINT, sqlite3.SQLITE_MISMATCH, sqlite3.SQLITE_ERROR, sqlite3.SQLITE_MISUSE, sqlite3.SQLITE_RANGE,
+		sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB:
 		return false
 	}
 	return true

@@ -1,11 +1,15 @@
 package store_test
 
 import (
+	"bytes"
 	"context"
 	"database/sql"
+	"errors"
+	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -137,4 +141,43 @@ func TestClosed_ReadsAndWrites_FailAtOnce(t *testing.T) {
 	_, err = s.Accept(context.Background(), store.Inbound{Channel: "cli", ChatID: "a", ExternalID: "1", SenderID: "me", Content: "hello"})
 	require.Error(t, err)
 	require.Error(t, s.Ping(context.Background()))
+}
+
+func TestOpen_DamagedPages_AreRefusedWithWhatToDo(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "x.db")
+	s, err := store.Open(t.Context(), store.Options{Path: path, Now: time.Now})
+	require.NoError(t, err)
+	for i := range 50 {
+		_, err := s.Accept(t.Context(), store.Inbound{Channel: "cli", ChatID: fmt.Sprint(i), ExternalID: "1", SenderID: "me", Content: strings.Repeat("hello ", 100)})
+		require.NoError(t, err)
+	}
+	require.NoError(t, s.Close())
+	f, err := os.OpenFile(path, os.O_RDWR, 0)
+	require.NoError(t, err)
+	_, err = f.WriteAt(bytes.Repeat([]byte{0xa5}, 8*4096), 3*4096)
+	require.NoError(t, errors.Join(err, f.Close()))
+	began := time.Now()
+	_, err = store.Open(t.Context(), store.Options{Path: path, Now: time.Now, RetryDelays: []time.Duration{time.Hour}})
+	require.ErrorIs(t, err, store.ErrDamaged)
+	require.Less(t, time.Since(began), time.Minute, "no other try can help")
+}
+
+// Damage that shows later ends the operation at once, with what to do.
+func TestWrite_DamageFoundLater_IsToldAtOnce(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "x.db")
+	s, err := store.Open(t.Context(), store.Options{Path: path, Now: time.Now})
+	require.NoError(t, err)
+	defer s.Close() // which finds it damaged, too
+	accept(t, s, message("1", "hello"))
+	db, err := sql.Open("sqlite", path)
+	require.NoError(t, err)
+	for _, q := range []string{`PRAGMA wal_checkpoint(TRUNCATE)`, `PRAGMA writable_schema = 1`,
+		`UPDATE sqlite_master SET rootpage = 99999 WHERE name = 'inbound_messages'`,
+		`PRAGMA schema_version = 4711`} {
+		_, err = db.ExecContext(t.Context(), q)
+		require.NoError(t, err)
+	}
+	require.NoError(t, db.Close())
+	_, err = s.Accept(t.Context(), message("2", "hello"))
+	require.ErrorIs(t, err, store.ErrDamaged)
 }

@@ -93,6 +93,9 @@ func openOnce(ctx context.Context, o Options) (*Store, error) {
 	}
 	err = s.connect(ctx)
 	if err == nil {
+		err = intact(ctx, read)
+	}
+	if err == nil {
 		err = s.Ping(ctx)
 	}
 	if err != nil {

@@ -36,7 +36,7 @@ func (s *Store) update(ctx context.Context, fn func(*tx) error) error {
 				s.failing.Store(false)
 				s.onWrite(time.Since(began), try, nil)
 			}
-			return err
+			return damaged(err)
 		}
 		s.failing.Store(true)
 		if try >= len(s.delays) {
@@ -65,10 +65,23 @@ func (s *Store) updateOnce(ctx context.Context, fn func(*tx) error) error {
 	return nil
 }
 
+// renew replaces a connection that cannot begin: kept, it would fail everybody after.
+func (s *Store) renew(ctx context.Context, c *conn) *conn {
+	fresh, err := newConn(ctx, s.read)
+	if err != nil {
+		s.log.Error("a connection to the record is broken and cannot be replaced", "error", err)
+		return c
+	}
+	if err := c.close(); err != nil {
+		s.log.Warn("a broken connection to the record could not be closed", "error", err)
+	}
+	return fresh
+}
+
 var errClosed = errors.New("read record: it is closed")
 
 // view runs fn on one snapshot of the record.
-func (s *Store) view(ctx context.Context, fn func(q querier) error) error {
+func (s *Store) view(ctx context.Context, fn func(q querier) error) (err error) {
 	var c *conn
 	select {
 	case c = <-s.readers:
@@ -77,11 +90,15 @@ func (s *Store) view(ctx context.Context, fn func(q querier) error) error {
 	case <-ctx.Done():
 		return fmt.Errorf("read record: %w", ctx.Err())
 	}
-	defer func() { s.readers <- c }()
+	defer func() {
+		s.readers <- c
+		err = damaged(err)
+	}()
 	// Whoever hangs up must not leave the connection in a transaction: the driver reports
 	// a context that has ended also when the statement was carried out.
 	whole := context.WithoutCancel(ctx)
 	if _, err := c.exec(whole, `BEGIN`); err != nil {
+		c = s.renew(whole, c)
 		return fmt.Errorf("read record: %w", err)
 	}
 	defer c.exec(whole, `ROLLBACK`) //nolint:errcheck // nothing to lose: the transaction only reads

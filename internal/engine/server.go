@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"sync"
 	"time"
@@ -200,6 +201,9 @@ func (s *Server) shutdown(ctx context.Context) error {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), checkpointPatience)
 		defer cancel()
 		for _, path := range s.files.databases() {
+			if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+				continue // deleted under us: the next start makes it anew
+			}
 			errs = append(errs, checkpoint(ctx, path))
 		}
 	}
