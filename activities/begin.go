@@ -9,6 +9,7 @@ import (
 
 	"picobot/internal/chat"
 	"picobot/internal/flow"
+	"picobot/internal/tools"
 	"picobot/store"
 )
 
@@ -77,7 +78,8 @@ func (a *Activities) undelivered(ctx context.Context, sessionID string) ([]strin
 func (a *Activities) calls(open []store.OpenCall) []flow.Call {
 	out := make([]flow.Call, len(open))
 	for i, o := range open {
-		out[i] = flow.Call{Position: o.Position, Name: o.Call.Function.Name}
+		name, arguments := o.Call.Function.Name, chat.RawArguments(o.Call.Function.Arguments)
+		out[i] = flow.Call{Position: o.Position, Name: name, Acts: a.Tools.Effect(name, arguments) != tools.ReadOnly}
 		if a.Summaries {
 			out[i].Summary = a.summary(o.Call)
 		}

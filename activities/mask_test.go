@@ -55,7 +55,7 @@ func TestSummaries_SwitchedOff_NothingIsSaidOfCalls(t *testing.T) {
 	b := f.begin("cli", "hello")
 	r, err := f.ask(b.TurnID, 1)
 	require.NoError(t, err)
-	want := []flow.Call{{Position: 0, Name: "act"}}
+	want := []flow.Call{{Position: 0, Name: "act", Acts: true}}
 	require.Equal(t, want, r.Calls)
 	require.Equal(t, want, f.beginAgain(f.turn(b.TurnID).SessionID).Calls)
 }

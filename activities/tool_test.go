@@ -184,6 +184,22 @@ func TestBegin_DescribesOpenCallsForPeople(t *testing.T) {
 	require.Equal(t, []string{"main"}, b.Models)
 }
 
+func TestCalls_SayWhetherTheyAct(t *testing.T) {
+	f := newFixture(t)
+	f.model.reply = calls(chat.NewToolCall("a", "look", `{}`), act("b", "x"), chat.NewToolCall("c", "act", `{"wrong":1}`), chat.NewToolCall("d", "nonsense", `{}`))
+	b := f.begin("cli", "hello")
+	r, err := f.ask(b.TurnID, 1)
+	require.NoError(t, err)
+	want := []bool{false, true, false, false} // what will be refused changes nothing
+	for _, open := range [][]flow.Call{r.Calls, f.beginAgain(f.turn(b.TurnID).SessionID).Calls} {
+		var got []bool
+		for _, c := range open {
+			got = append(got, c.Acts)
+		}
+		require.Equal(t, want, got)
+	}
+}
+
 func TestBegin_SixthClaimWithoutProgress_IsPoisoned(t *testing.T) {
 	f := newFixture(t)
 	b := f.begin("cli", "hello")

@@ -337,6 +337,7 @@ func TestRaces(t *testing.T) {
 		{"StopAtAnyPointOfARun_EndsOnceAndTheNextIsAnswered", stoppedAtAnyPoint},
 		{"ToolsEndInEveryOrder_RowsAreInCallOrder", toolsEndInAnyOrder},
 		{"ToolsEndAcrossARestart_RowsAreInCallOrder", toolsEndAcrossARestart},
+		{"CommandsOfAStep_RunInOrderAcrossARestart", commandsRunInOrderAcrossARestart},
 	} {
 		t.Run(race.name, func(t *testing.T) {
 			all := s.TB

@@ -27,6 +27,7 @@ import (
 	"picobot/internal/llm/catalog"
 	"picobot/internal/metrics"
 	"picobot/internal/metrics/temporalmetrics"
+	"picobot/internal/netguard"
 	"picobot/internal/prompt"
 	"picobot/internal/text"
 	"picobot/internal/tools"
@@ -101,7 +102,8 @@ func (s *stack) openRecord() {
 	require.NoError(s, err)
 	s.ws, err = tools.OpenWorkspace(filepath.Join(s.dir, "workspace"), true)
 	require.NoError(s, err)
-	registry, err := tools.NewRegistry(tools.Options{}, tools.Calculator(), tools.GetTime(time.Now, time.UTC), tools.Bash(s.ws, tools.BashOptions{}))
+	registry, err := tools.NewRegistry(tools.Options{}, tools.Calculator(), tools.GetTime(time.Now, time.UTC), tools.Bash(s.ws, tools.BashOptions{}),
+		tools.WebFetch(tools.HTTPOptions{Guard: netguard.New(netguard.Options{AllowPrivate: true})}))
 	require.NoError(s, err)
 	s.acts = activities.New(activities.Deps{Record: s.record, Models: cat, Agents: agents{}, Tools: registry,
 		Prompt: prompt.NewAgentFile(filepath.Join(s.dir, "AGENT.md")), Hub: hub, Texts: text.For("en"), Now: time.Now, Logger: log(),

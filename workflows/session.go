@@ -3,6 +3,7 @@ package workflows
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"go.temporal.io/sdk/workflow"
 
@@ -195,9 +196,30 @@ func inTurn(first, n int) []int {
 	return out
 }
 
-// runTools runs a step's open calls, at most MaxParallel at once.
+// runTools runs a step's open calls in the order given: those that only read at the
+// same time, at most MaxParallel at once, each that acts alone. So a call sees what
+// the calls before it did, and nothing of what comes after.
 func (s *session) runTools(ctx workflow.Context, b flow.Begun, step int, calls []flow.Call) error {
 	s.describe(describeCalls(step, calls))
+	for len(calls) > 0 {
+		n := together(calls)
+		if err := s.runTogether(ctx, b, step, calls[:n]); err != nil {
+			return err
+		}
+		calls = calls[n:]
+	}
+	return nil
+}
+
+// together counts how many of the first calls may run at the same time.
+func together(calls []flow.Call) int {
+	if acts := slices.IndexFunc(calls, func(c flow.Call) bool { return c.Acts }); acts >= 0 {
+		return max(1, acts)
+	}
+	return len(calls)
+}
+
+func (s *session) runTogether(ctx workflow.Context, b flow.Begun, step int, calls []flow.Call) error {
 	slots := workflow.NewSemaphore(ctx, int64(max(1, b.MaxParallel)))
 	done := workflow.NewWaitGroup(ctx)
 	errs := make([]error, len(calls))

@@ -151,6 +151,55 @@ func TestSession_ToolStep_RunsEveryOpenCallThenAsksAgain(t *testing.T) {
 	require.Equal(t, 2, s.calls[1].Step)
 }
 
+func TestSession_CallsThatAct_RunAloneAndInTheOrderGiven(t *testing.T) {
+	s := &script{begun: []flow.Begun{turn("t1")}}
+	var mu sync.Mutex
+	running := map[int]bool{}
+	var order []int
+	acts := []bool{false, false, true, true, false, true, false}
+	s.tool = func(_ context.Context, in flow.ToolInput) (flow.ToolResult, error) {
+		mu.Lock()
+		for other := range running {
+			if acts[in.Position] || acts[other] {
+				t.Errorf("%d runs beside %d", in.Position, other)
+			}
+		}
+		running[in.Position] = true
+		order = append(order, in.Position)
+		mu.Unlock()
+		time.Sleep(5 * time.Millisecond)
+		mu.Lock()
+		delete(running, in.Position)
+		mu.Unlock()
+		return flow.ToolResult{Status: chat.ToolCompleted}, nil
+	}
+	s.model = func(_ context.Context, in flow.ModelInput) (flow.ModelResult, error) {
+		if in.Step > 1 {
+			return flow.ModelResult{}, nil
+		}
+		var r flow.ModelResult
+		for i, a := range acts {
+			r.Calls = append(r.Calls, flow.Call{Position: i, Name: "x", Acts: a})
+		}
+		return r, nil
+	}
+	require.NoError(t, run(s.env(t)))
+	require.ElementsMatch(t, []int{0, 1}, order[:2])
+	require.Equal(t, []int{2, 3, 4, 5, 6}, order[2:])
+}
+
+func TestSession_ACallThatFailsForGood_RunsNoneAfterIt(t *testing.T) {
+	s := &script{begun: []flow.Begun{turn("t1")}}
+	s.tool = func(context.Context, flow.ToolInput) (flow.ToolResult, error) {
+		return flow.ToolResult{}, temporal.NewApplicationErrorWithOptions("x", flow.ErrTypeCancelled, temporal.ApplicationErrorOptions{NonRetryable: true})
+	}
+	s.model = func(context.Context, flow.ModelInput) (flow.ModelResult, error) {
+		return flow.ModelResult{Calls: []flow.Call{{Position: 0, Acts: true}, {Position: 1, Acts: true}}}, nil
+	}
+	require.NoError(t, run(s.env(t)))
+	require.Len(t, s.tools, 1)
+}
+
 func TestSession_ParallelTools_NeverMoreThanTheAgentAllows(t *testing.T) {
 	s := &script{begun: []flow.Begun{turn("t1")}}
 	var mu sync.Mutex

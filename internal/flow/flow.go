@@ -99,6 +99,9 @@ type Call struct {
 	Position int    `json:"pos"`
 	Name     string `json:"name"`
 	Summary  string `json:"summary,omitempty"` // for people reading the Temporal UI
+	// Acts is whether the call changes something: it then runs alone, in its turn.
+	// Histories from before have no such calls, and replay as they ran.
+	Acts bool `json:"acts,omitempty"`
 }
 
 // ModelInput names a model call.
