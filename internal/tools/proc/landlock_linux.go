@@ -40,6 +40,8 @@ func ConfinementSupport() Support {
 	switch {
 	case errno == unix.EOPNOTSUPP:
 		return Support{Reason: "Landlock is switched off in this kernel: add it to the kernel's lsm= parameter"}
+	case errno == unix.EPERM:
+		return Support{Reason: "Landlock is forbidden here, perhaps by the rules of a container (seccomp): allow its three system calls"}
 	case errno != 0:
 		return Support{Reason: "this kernel has no Landlock, which Linux has since 5.13"}
 	}
