@@ -23,7 +23,7 @@ import (
 // photo is a PNG that no model looks at as it is.
 func photo(t *testing.T) []byte {
 	t.Helper()
-	img := image.NewPaletted(image.Rect(0, 0, 2400, 1200), color.Palette{color.White, color.Black})
+	img := image.NewPaletted(image.Rect(0, 0, 4096, 256), color.Palette{color.White, color.Black})
 	for i := range img.Pix {
 		img.Pix[i] = byte(i*i>>7) & 1
 	}
@@ -85,7 +85,7 @@ func TestImagesReachModelsThatSeeScaledDownAndAnewWithEachAttempt(t *testing.T) 
 		}
 		return out
 	}
-	want := []string{"2048x1024", "2048x1024", link}
+	want := []string{"2048x128", "2048x128", link}
 
 	m.gpt.Enqueue(fakeopenai.Error{Status: 500, Header: soon()}, fakeopenai.Reply{Text: "a plan and a cat"})
 	c := m.chat("gpt")
