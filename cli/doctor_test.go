@@ -45,7 +45,7 @@ func TestDoctor_EmptyHome_NothingIsBrokenAndNothingIsMade(t *testing.T) {
 	found := h.examined(0)
 	require.Equal(t, doctor.Warn, found["gateway"].Status)
 	require.Equal(t, doctor.Warn, found["model offline"].Status)
-	for _, check := range []string{"config", "home", "store", "temporal", "workspace", "channel cli"} {
+	for _, check := range []string{"config", "home", "store", "temporal", "workspace", "channel cli", "disk"} {
 		require.Equal(t, doctor.OK, found[check].Status, check)
 	}
 	files, err := os.ReadDir(h.home)

@@ -27,12 +27,16 @@ func (e *examination) disk(context.Context) {
 	e.ok("disk", "%d GB are free", free>>30)
 }
 
+func (e *examination) workspaceDir() string {
+	if e.Config.Workspace != "" {
+		return e.Config.Workspace
+	}
+	return e.Home.WorkspaceDir()
+}
+
 // workspace checks that tools can work where they are to work.
 func (e *examination) workspace(context.Context) {
-	dir := e.Config.Workspace
-	if dir == "" {
-		dir = e.Home.WorkspaceDir()
-	}
+	dir := e.workspaceDir()
 	f, err := os.CreateTemp(dir, ".picobot-doctor-*")
 	if errors.Is(err, os.ErrNotExist) && unix.Access(existing(dir), unix.W_OK) == nil {
 		e.ok("workspace", "%s, made at the first start", dir)
