@@ -13,7 +13,7 @@ var english = entries{
 	ModelAuth{}:            "The provider {Provider} refuses the API key for model {Model}. Check api_key of the provider.",
 	ModelQuota{}:           "The account at provider {Provider} has no credit left for model {Model}. Add credit, or choose another model.",
 	ModelNotFound{}:        "The provider {Provider} does not know model {Model}. Check the model's id and the provider's base_url.",
-	ModelBadRequest{}:      "The provider {Provider} refuses the request to model {Model}: {Detail}. Check the settings of the model, or begin a new dialog with /new.",
+	ModelBadRequest{}:      "The provider {Provider} refuses the request to model {Model}: {Detail}. Check the settings of the model, or begin another chat: picobot agent --chat NAME.",
 	ModelContextTooLarge{}: "This dialog is too long for model {Model} at provider {Provider}. Begin another chat: picobot agent --chat NAME.",
 	ModelContentFiltered{}: "The content filter of provider {Provider} stopped model {Model} from answering. Put the request differently.",
 	ModelCanceled{}:        "The call to model {Model} at provider {Provider} was given up before it was answered. Send the message again.",

@@ -13,7 +13,7 @@ var chinese = entries{
 	ModelAuth{}:            "服务商 {Provider} 拒绝了用于模型 {Model} 的 API 密钥。请检查该 provider 的 api_key。",
 	ModelQuota{}:           "服务商 {Provider} 的账户额度已用完，无法调用模型 {Model}。请充值，或换一个模型。",
 	ModelNotFound{}:        "服务商 {Provider} 没有模型 {Model}。请检查模型 id 和该 provider 的 base_url。",
-	ModelBadRequest{}:      "服务商 {Provider} 拒绝了对模型 {Model} 的请求：{Detail}。请检查模型配置，或用 /new 开始新对话。",
+	ModelBadRequest{}:      "服务商 {Provider} 拒绝了对模型 {Model} 的请求：{Detail}。请检查模型配置，或另开一个对话：picobot agent --chat 名称。",
 	ModelContextTooLarge{}: "这个对话对服务商 {Provider} 的模型 {Model} 来说太长了。请另开一个对话：picobot agent --chat 名称。",
 	ModelContentFiltered{}: "服务商 {Provider} 的内容过滤阻止了模型 {Model} 回答。请换一种说法。",
 	ModelCanceled{}:        "对服务商 {Provider} 的模型 {Model} 的调用在得到回答之前被放弃了。请重新发送。",
