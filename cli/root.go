@@ -26,7 +26,7 @@ func newRoot(sys System) *cobra.Command {
 		Use:     "picobot",
 		Version: sys.Build.Version,
 		Short:   "An agent that answers in your terminal and your chats, and never loses its place",
-		Long: `PicoBot is an agent gateway: it takes messages from the terminal and from chats,
+		Long: `PicoBot is an agent gateway: it takes messages from the terminal,
 lets a model answer them with tools, and writes down every step, so that it goes on
 where it was after any crash.
 
