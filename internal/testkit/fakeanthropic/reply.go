@@ -7,7 +7,8 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
-	"unicode/utf8"
+
+	"picobot/internal/testkit/scripted"
 )
 
 // Sign is the signature of a thought of a model: only who thought it can make it.
@@ -134,19 +135,19 @@ func (x *exchange) events(r Reply) []event {
 		case b.Raw != "":
 		case b.Type == "thinking":
 			head["thinking"], head["signature"] = "", ""
-			for _, p := range pieces(b.Text, x.server.config.TextPiece) {
+			for _, p := range scripted.Pieces(b.Text, x.server.config.TextPiece) {
 				deltas = append(deltas, object{"type": "thinking_delta", "thinking": p})
 			}
 			deltas = append(deltas, object{"type": "signature_delta", "signature": b.Signature})
 		case b.Type == "tool_use":
 			head["input"] = object{}
 			deltas = append(deltas, object{"type": "input_json_delta", "partial_json": ""})
-			for _, p := range pieces(b.Input, x.server.config.TextPiece) {
+			for _, p := range scripted.Pieces(b.Input, x.server.config.TextPiece) {
 				deltas = append(deltas, object{"type": "input_json_delta", "partial_json": p})
 			}
 		case b.Type == "text":
 			head["text"] = ""
-			for _, p := range pieces(b.Text, x.server.config.TextPiece) {
+			for _, p := range scripted.Pieces(b.Text, x.server.config.TextPiece) {
 				deltas = append(deltas, object{"type": "text_delta", "text": p})
 			}
 		}
@@ -177,7 +178,7 @@ func (x *exchange) stream(r Reply) {
 		if x.stop != nil && i == x.stopAfter && !x.stop() {
 			return
 		}
-		if !x.sleep(r.ChunkDelay) || !x.send(e.name, e.data) {
+		if !x.server.Sleep(x.r, r.ChunkDelay) || !x.send(e.name, e.data) {
 			return
 		}
 	}
@@ -195,19 +196,4 @@ func (x *exchange) send(name string, data object) bool {
 	}
 	_, err = fmt.Fprintf(x.w, "%sdata: %s\n\n", name, text)
 	return err == nil && http.NewResponseController(x.w).Flush() == nil
-}
-
-// pieces cuts text into pieces of n runes.
-func pieces(text string, n int) []string {
-	var out []string
-	for len(text) > 0 {
-		end := 0
-		for count := 0; end < len(text) && count < n; count++ {
-			_, size := utf8.DecodeRuneInString(text[end:])
-			end += size
-		}
-		out = append(out, text[:end])
-		text = text[end:]
-	}
-	return out
 }

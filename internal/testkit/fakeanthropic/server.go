@@ -1,15 +1,15 @@
 package fakeanthropic
 
 import (
-	"context"
 	"crypto/subtle"
 	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"slices"
 	"sync"
 	"testing"
+
+	"picobot/internal/testkit/scripted"
 )
 
 // DefaultKey is the key a Server wants when its Config names none.
@@ -32,19 +32,18 @@ type Config struct {
 
 // Server is a running fake. It is safe for concurrent use.
 type Server struct {
+	*scripted.Script[Request, Step]
 	config Config
 	http   *httptest.Server
-	done   chan struct{} // closed by Close: releases whatever hangs
 	once   sync.Once
 
-	mu       sync.Mutex
-	queue    []Step
-	handler  func(Request) Step
-	requests []Request
-	pings    int
-	changed  chan struct{} // closed and replaced whenever a request was recorded
-	cached   map[string]bool
-	served   map[string][]Block // by the id of a call: the answer it was in
+	mu     sync.Mutex
+	cached map[string]bool
+	served map[string][]Block // by the id of a call: the answer it was in
+}
+
+func newScript() *scripted.Script[Request, Step] {
+	return scripted.New[Request, Step](func(r Request) string { return r.Refused })
 }
 
 // New starts a server on a free loopback port. The caller closes it.
@@ -55,7 +54,7 @@ func New(config Config) *Server {
 	if config.TextPiece == 0 {
 		config.TextPiece = 4
 	}
-	s := &Server{config: config, done: make(chan struct{}), changed: make(chan struct{}), cached: map[string]bool{}, served: map[string][]Block{}}
+	s := &Server{Script: newScript(), config: config, cached: map[string]bool{}, served: map[string][]Block{}}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /v1/models", s.models)
 	mux.HandleFunc("POST /v1/messages", s.messages)
@@ -83,78 +82,10 @@ func (s *Server) Key() string { return s.config.Key }
 // Close releases everything that hangs and stops the server.
 func (s *Server) Close() {
 	s.once.Do(func() {
-		close(s.done)
+		s.Release()
 		s.http.CloseClientConnections()
 		s.http.Close()
 	})
-}
-
-// Enqueue adds steps: each valid request takes the next one.
-func (s *Server) Enqueue(steps ...Step) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.queue = append(s.queue, steps...)
-}
-
-// Handle sets the rule that answers while the queue is empty. A nil step, or no
-// rule at all, echoes the last user message. The rule runs on the request's own
-// goroutine, several at once when several requests come at once.
-func (s *Server) Handle(rule func(Request) Step) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.handler = rule
-}
-
-// Requests returns the requests so far, refused ones included, in order of arrival.
-func (s *Server) Requests() []Request {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return slices.Clone(s.requests)
-}
-
-// Count says how many requests came, refused ones included.
-func (s *Server) Count() int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return len(s.requests)
-}
-
-// Pings says how often the list of models was asked for.
-func (s *Server) Pings() int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.pings
-}
-
-// Refused returns why requests were refused: empty in a test whose client only
-// sends valid requests.
-func (s *Server) Refused() []string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	var reasons []string
-	for _, r := range s.requests {
-		if r.Refused != "" {
-			reasons = append(reasons, r.Refused)
-		}
-	}
-	return reasons
-}
-
-// Wait returns once n requests have come, or with ctx's error.
-func (s *Server) Wait(ctx context.Context, n int) error {
-	for {
-		s.mu.Lock()
-		enough, changed := len(s.requests) >= n, s.changed
-		s.mu.Unlock()
-		if enough {
-			return nil
-		}
-		select {
-		case <-changed:
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
 }
 
 func (s *Server) authorized(w http.ResponseWriter, r *http.Request) bool {
@@ -170,9 +101,7 @@ func (s *Server) authorized(w http.ResponseWriter, r *http.Request) bool {
 }
 
 func (s *Server) models(w http.ResponseWriter, r *http.Request) {
-	s.mu.Lock()
-	s.pings++
-	s.mu.Unlock()
+	s.Pinged()
 	if s.config.NoModels {
 		http.NotFound(w, r)
 		return
@@ -197,11 +126,11 @@ func (s *Server) messages(w http.ResponseWriter, r *http.Request) {
 	}
 	if !s.authorized(w, r) {
 		req.Refused = "wrong key or version"
-		s.record(req)
+		s.Record(req)
 		return
 	}
 	if refusal != "" {
-		s.record(req)
+		s.Record(req)
 		writeError(w, http.StatusBadRequest, "invalid_request_error", refusal)
 		return
 	}
@@ -211,38 +140,12 @@ func (s *Server) messages(w http.ResponseWriter, r *http.Request) {
 	step.serve(x)
 }
 
-func (s *Server) record(req Request) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.keep(req)
-}
-
-func (s *Server) keep(req Request) {
-	s.requests = append(s.requests, req)
-	close(s.changed)
-	s.changed = make(chan struct{})
-}
-
-// next records the request and takes its step in one critical section, so that
-// the n-th recorded request is the one that got the n-th step.
+// next takes the step of a request, after the cache has been looked at.
 func (s *Server) next(req *Request) Step {
 	s.mu.Lock()
 	req.CacheRead, req.CacheWritten = s.cache(req)
-	s.keep(*req)
-	if len(s.queue) > 0 {
-		step := s.queue[0]
-		s.queue = s.queue[1:]
-		s.mu.Unlock()
-		return step
-	}
-	rule := s.handler
 	s.mu.Unlock()
-	if rule != nil {
-		if step := rule(*req); step != nil {
-			return step
-		}
-	}
-	return Reply{Text: "echo: " + req.LastUser()}
+	return s.Next(*req, Reply{Text: "echo: " + req.LastUser()})
 }
 
 // remember keeps what an answer consisted of, to compare it with what comes back.

@@ -89,29 +89,8 @@ type exchange struct {
 	stop      func() (goOn bool)
 }
 
-// wait reports false when the client left or the server closes first.
-func (x *exchange) wait(release <-chan struct{}) bool {
-	select {
-	case <-release:
-		return true
-	case <-x.r.Context().Done():
-	case <-x.server.done:
-	}
-	return false
-}
-
-func (x *exchange) sleep(d time.Duration) bool {
-	if d <= 0 {
-		return true
-	}
-	released := make(chan struct{})
-	timer := time.AfterFunc(d, func() { close(released) })
-	defer timer.Stop()
-	return x.wait(released)
-}
-
 func (r Reply) serve(x *exchange) {
-	if !x.sleep(r.Latency) {
+	if !x.server.Sleep(x.r, r.Latency) {
 		return
 	}
 	r = r.complete(x.req)
@@ -210,8 +189,8 @@ func (h Hang) serve(x *exchange) {
 		then = Reply{Text: "released"}
 	}
 	if h.AfterEvents > 0 {
-		x.stopAfter, x.stop = h.AfterEvents, func() bool { return x.wait(h.Release) }
-	} else if !x.wait(h.Release) {
+		x.stopAfter, x.stop = h.AfterEvents, func() bool { return x.server.Hold(x.r, h.Release) }
+	} else if !x.server.Hold(x.r, h.Release) {
 		return
 	}
 	then.serve(x)

@@ -4,7 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"unicode/utf8"
+
+	"picobot/internal/testkit/scripted"
 )
 
 const created = 1700000000
@@ -107,10 +108,10 @@ func (x *exchange) chunks(r Reply) []object {
 		chunks = append(chunks, chunk)
 	}
 	add(object{"role": "assistant", "content": ""})
-	for _, piece := range pieces(r.Reasoning, x.server.config.TextPiece) {
+	for _, piece := range scripted.Pieces(r.Reasoning, x.server.config.TextPiece) {
 		add(object{x.reasoningField(): piece})
 	}
-	for _, piece := range pieces(r.Text, x.server.config.TextPiece) {
+	for _, piece := range scripted.Pieces(r.Text, x.server.config.TextPiece) {
 		add(object{"content": piece})
 	}
 	for _, calls := range x.callDeltas(r.ToolCalls) {
@@ -169,7 +170,7 @@ func (x *exchange) callDeltas(calls []ToolCall) [][]object {
 	}
 	for i, call := range calls {
 		deltas = append(deltas, []object{header(i, call, "")})
-		for _, piece := range pieces(call.Arguments, x.server.config.ArgsPiece) {
+		for _, piece := range scripted.Pieces(call.Arguments, x.server.config.ArgsPiece) {
 			c := object{"function": object{"arguments": piece}}
 			if x.quirks.RepeatHeader {
 				c = header(i, call, piece)
@@ -212,7 +213,7 @@ func (x *exchange) stream(r Reply) {
 			x.cut()
 			return
 		}
-		if !x.sleep(r.ChunkDelay) {
+		if !x.server.Sleep(x.r, r.ChunkDelay) {
 			return
 		}
 		if x.quirks.Comments && !send(": OPENROUTER PROCESSING") {
@@ -233,19 +234,4 @@ func (x *exchange) sendEvent(event object) {
 	if data, err := json.Marshal(event); err == nil {
 		_, _ = fmt.Fprintf(x.w, "data: %s\n\n", data) // whoever left needs no error
 	}
-}
-
-// pieces cuts text into pieces of n runes.
-func pieces(text string, n int) []string {
-	var out []string
-	for len(text) > 0 {
-		end := 0
-		for count := 0; end < len(text) && count < n; count++ {
-			_, size := utf8.DecodeRuneInString(text[end:])
-			end += size
-		}
-		out = append(out, text[:end])
-		text = text[end:]
-	}
-	return out
 }

@@ -1,14 +1,14 @@
 package fakeopenai
 
 import (
-	"context"
 	"crypto/subtle"
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"slices"
 	"sync"
 	"testing"
+
+	"picobot/internal/testkit/scripted"
 )
 
 // DefaultKey is the bearer key a Server wants when its Config names none.
@@ -49,22 +49,19 @@ func (c Config) withDefaults() Config {
 
 // Server is a running fake. It is safe for concurrent use.
 type Server struct {
+	*scripted.Script[Request, Step]
 	config Config
 	http   *httptest.Server
-	done   chan struct{} // closed by Close: releases whatever hangs
 	once   sync.Once
+}
 
-	mu       sync.Mutex
-	queue    []Step
-	handler  func(Request) Step
-	requests []Request
-	pings    int
-	changed  chan struct{} // closed and replaced whenever a request was recorded
+func newScript() *scripted.Script[Request, Step] {
+	return scripted.New[Request, Step](func(r Request) string { return r.Refused })
 }
 
 // New starts a server on a free loopback port. The caller closes it.
 func New(config Config) *Server {
-	s := &Server{config: config.withDefaults(), done: make(chan struct{}), changed: make(chan struct{})}
+	s := &Server{Script: newScript(), config: config.withDefaults()}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /v1/models", s.models)
 	mux.HandleFunc("POST /v1/chat/completions", s.chat)
@@ -93,85 +90,10 @@ func (s *Server) Key() string { return s.config.Key }
 // Close releases everything that hangs and stops the server.
 func (s *Server) Close() {
 	s.once.Do(func() {
-		close(s.done)
+		s.Release()
 		s.http.CloseClientConnections()
 		s.http.Close()
 	})
-}
-
-// Enqueue adds steps: each valid chat request takes the next one.
-func (s *Server) Enqueue(steps ...Step) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.queue = append(s.queue, steps...)
-}
-
-// Handle sets the rule that answers while the queue is empty. A nil step, or no
-// rule at all, echoes the last user message. The rule runs on the request's own
-// goroutine, several at once when several requests come at once.
-func (s *Server) Handle(rule func(Request) Step) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.handler = rule
-}
-
-// Requests returns the chat requests so far, refused ones included, in order of arrival.
-func (s *Server) Requests() []Request {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return slices.Clone(s.requests)
-}
-
-// Count says how many chat requests came, refused ones included.
-func (s *Server) Count() int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return len(s.requests)
-}
-
-// Pings says how often the list of models was asked for.
-func (s *Server) Pings() int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.pings
-}
-
-// Pending says how many queued steps nobody has taken yet.
-func (s *Server) Pending() int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return len(s.queue)
-}
-
-// Refused returns why chat requests were refused: empty in a test whose client
-// only sends valid requests.
-func (s *Server) Refused() []string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	var reasons []string
-	for _, r := range s.requests {
-		if r.Refused != "" {
-			reasons = append(reasons, r.Refused)
-		}
-	}
-	return reasons
-}
-
-// Wait returns once n chat requests have come, or with ctx's error.
-func (s *Server) Wait(ctx context.Context, n int) error {
-	for {
-		s.mu.Lock()
-		enough, changed := len(s.requests) >= n, s.changed
-		s.mu.Unlock()
-		if enough {
-			return nil
-		}
-		select {
-		case <-changed:
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
 }
 
 func (s *Server) authorized(w http.ResponseWriter, r *http.Request) bool {
@@ -184,9 +106,7 @@ func (s *Server) authorized(w http.ResponseWriter, r *http.Request) bool {
 }
 
 func (s *Server) models(w http.ResponseWriter, r *http.Request) {
-	s.mu.Lock()
-	s.pings++
-	s.mu.Unlock()
+	s.Pinged()
 	if s.config.NoModels {
 		http.NotFound(w, r)
 		return
@@ -220,47 +140,14 @@ func (s *Server) chat(w http.ResponseWriter, r *http.Request) {
 	}
 	if !s.authorized(w, r) {
 		req.Refused = "wrong key"
-		s.record(req)
+		s.Record(req)
 		return
 	}
 	if refusal != nil {
-		s.record(req)
+		s.Record(req)
 		writeError(w, refusal.status, "invalid_request_error", refusal.code, refusal.message)
 		return
 	}
 	x := &exchange{server: s, w: w, r: r, req: req, quirks: s.config.Quirks}
-	s.next(req).serve(x)
-}
-
-func (s *Server) record(req Request) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.keep(req)
-}
-
-func (s *Server) keep(req Request) {
-	s.requests = append(s.requests, req)
-	close(s.changed)
-	s.changed = make(chan struct{})
-}
-
-// next records the request and takes its step in one critical section, so that
-// the n-th recorded request is the one that got the n-th step.
-func (s *Server) next(req Request) Step {
-	s.mu.Lock()
-	s.keep(req)
-	if len(s.queue) > 0 {
-		step := s.queue[0]
-		s.queue = s.queue[1:]
-		s.mu.Unlock()
-		return step
-	}
-	rule := s.handler
-	s.mu.Unlock()
-	if rule != nil {
-		if step := rule(req); step != nil {
-			return step
-		}
-	}
-	return Reply{Text: "echo: " + req.LastUser()}
+	s.Next(req, Reply{Text: "echo: " + req.LastUser()}).serve(x)
 }

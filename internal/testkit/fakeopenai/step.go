@@ -101,32 +101,11 @@ type exchange struct {
 	cut       func()
 }
 
-// wait reports false when the client left or the server closes first.
-func (x *exchange) wait(release <-chan struct{}) bool {
-	select {
-	case <-release:
-		return true
-	case <-x.r.Context().Done():
-	case <-x.server.done:
-	}
-	return false
-}
-
-func (x *exchange) sleep(d time.Duration) bool {
-	if d <= 0 {
-		return true
-	}
-	released := make(chan struct{})
-	timer := time.AfterFunc(d, func() { close(released) })
-	defer timer.Stop()
-	return x.wait(released)
-}
-
 func (r Reply) serve(x *exchange) {
 	if r.Quirks != nil {
 		x.quirks = *r.Quirks
 	}
-	if !x.sleep(r.Latency) {
+	if !x.server.Sleep(x.r, r.Latency) {
 		return
 	}
 	r = r.complete(x.req)
@@ -197,8 +176,8 @@ func (h Hang) serve(x *exchange) {
 		then = Reply{Text: "released"}
 	}
 	if h.AfterChunks > 0 && x.req.Stream {
-		x.holdAfter, x.hold = h.AfterChunks, func() bool { return x.wait(h.Release) }
-	} else if !x.wait(h.Release) {
+		x.holdAfter, x.hold = h.AfterChunks, func() bool { return x.server.Hold(x.r, h.Release) }
+	} else if !x.server.Hold(x.r, h.Release) {
 		return
 	}
 	then.serve(x)
