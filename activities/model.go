@@ -87,7 +87,7 @@ func (c *modelCall) run(ctx context.Context) (store.Committed, error) {
 		return done, err
 	}
 	answer := store.Answer{
-		Message: c.a.answer(resp, req, limit, c.taken(ctx, t)),
+		Message: c.a.answer(resp, req, limit, c.taken(ctx, t.Session.ID)),
 		Model:   use.model.Name,
 		Calls:   c.bill.calls,
 		Deliver: t.Session.Channel != chat.ChannelCLI,
@@ -101,21 +101,12 @@ func (c *modelCall) run(ctx context.Context) (store.Committed, error) {
 // taken tells which ids calls of this session have had already, also where a request
 // does not hold them: what came before a reset or is beyond the window may be read
 // again by a later one.
-func (c *modelCall) taken(ctx context.Context, t store.TurnContext) func(id string) bool {
-	here := map[string]bool{}
-	for _, r := range t.Rows {
-		for _, call := range r.ToolCalls {
-			here[call.ID] = true
-		}
-	}
+func (c *modelCall) taken(ctx context.Context, sessionID string) func(id string) bool {
 	return func(id string) bool {
-		if here[id] {
-			return true
-		}
-		was, err := c.a.Record.CallTaken(context.WithoutCancel(ctx), t.Session.ID, id)
+		was, err := c.a.Record.CallTaken(context.WithoutCancel(ctx), sessionID, id)
 		if err != nil {
 			// The answer is worth more than a name that was there before.
-			c.a.Logger.Warn("the ids of earlier calls could not be read", "session", t.Session.ID, "error", err)
+			c.a.Logger.Warn("the ids of earlier calls could not be read", "session", sessionID, "error", err)
 		}
 		return was
 	}

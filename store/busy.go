@@ -2,11 +2,7 @@ package store
 
 import (
 	"context"
-	"errors"
 	"time"
-
-	"modernc.org/sqlite"
-	sqlite3 "modernc.org/sqlite/lib"
 )
 
 // Opening waits this long for other processes that are at work in the record, and looks
@@ -36,10 +32,4 @@ func patiently(ctx context.Context, open func() (*Store, error)) (*Store, error)
 			return nil, err
 		}
 	}
-}
-
-// busy reports whether another process held a lock.
-func busy(err error) bool {
-	se, ok := errors.AsType[*sqlite.Error](err)
-	return ok && se.Code()&0xff == sqlite3.SQLITE_BUSY
 }

@@ -3,12 +3,8 @@ package store
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
 	"time"
-
-	"modernc.org/sqlite"
-	sqlite3 "modernc.org/sqlite/lib"
 )
 
 // checkPatience bounds the search for damage at each start: a large file is then
@@ -30,21 +26,4 @@ func intact(ctx context.Context, db *sql.DB) error {
 		return fmt.Errorf("%w: %s", ErrDamaged, verdict)
 	}
 	return nil
-}
-
-// damaged adds ErrDamaged to errors of SQLite that mean it.
-func damaged(err error) error {
-	if !isDamage(err) {
-		return err
-	}
-	return errors.Join(ErrDamaged, err)
-}
-
-func isDamage(err error) bool {
-	se, ok := errors.AsType[*sqlite.Error](err)
-	if !ok {
-		return false
-	}
-	code := se.Code() & 0xff
-	return code == sqlite3.SQLITE_CORRUPT || code == sqlite3.SQLITE_NOTADB
 }

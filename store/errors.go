@@ -26,14 +26,31 @@ var (
 // transient reports whether err comes from SQLite itself (locked, disk full,
 // I/O) and not from a rule of ours or of the schema: only then can another try help.
 func transient(err error) bool {
-	se, ok := errors.AsType[*sqlite.Error](err)
-	if !ok {
-		return false
-	}
-	switch se.Code() & 0xff {
-	case sqlite3.SQLITE_CONSTRAINT, sqlite3.SQLITE_MISMATCH, sqlite3.SQLITE_ERROR, sqlite3.SQLITE_MISUSE, sqlite3.SQLITE_RANGE,
+	switch code(err) {
+	case sqlite3.SQLITE_OK, sqlite3.SQLITE_CONSTRAINT, sqlite3.SQLITE_MISMATCH, sqlite3.SQLITE_ERROR, sqlite3.SQLITE_MISUSE, sqlite3.SQLITE_RANGE,
 		sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB:
 		return false
 	}
 	return true
+}
+
+// busy reports whether another process held a lock.
+func busy(err error) bool { return code(err) == sqlite3.SQLITE_BUSY }
+
+// damaged adds ErrDamaged to errors of SQLite that mean it.
+func damaged(err error) error {
+	switch code(err) {
+	case sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB:
+		return errors.Join(ErrDamaged, err)
+	}
+	return err
+}
+
+// code is the primary result code of SQLite's (https://www.sqlite.org/rescode.html),
+// SQLITE_OK for errors that are not its own.
+func code(err error) int {
+	if se, ok := errors.AsType[*sqlite.Error](err); ok {
+		return se.Code() & 0xff
+	}
+	return sqlite3.SQLITE_OK
 }

@@ -3,11 +3,9 @@ package doctor
 import (
 	"context"
 	"fmt"
-	"net/http"
 	"time"
 
 	"picobot/cli/app"
-	"picobot/internal/home"
 	"picobot/internal/llm/catalog"
 )
 
@@ -33,7 +31,6 @@ type Finding struct {
 type Options struct {
 	app.Options
 	Models *catalog.Catalog
-	HTTP   *http.Client // asks the gateway; nil = http.DefaultClient
 }
 
 // patience bounds one check.
@@ -44,14 +41,10 @@ type examination struct {
 	Options
 	report  func(Finding)
 	gateway *health // of the gateway that owns the home; nil = none runs
-	owner   home.Owner
 }
 
 // Examine looks at everything and reports each finding as soon as it is there.
 func Examine(ctx context.Context, o Options, report func(Finding)) {
-	if o.HTTP == nil {
-		o.HTTP = http.DefaultClient
-	}
 	e := &examination{Options: o, report: report}
 	for _, check := range []func(context.Context){
 		e.config, e.home, e.runningGateway, e.store, e.temporal, e.models, e.channels, e.workspace, e.bash, e.disk,

@@ -13,12 +13,10 @@ import (
 
 // health is what a gateway says of itself.
 type health struct {
-	Status   string            `json:"status"`
 	Store    string            `json:"store"`
 	Temporal string            `json:"temporal"`
 	Worker   string            `json:"worker"`
 	UIURL    string            `json:"ui_url"`
-	Mode     string            `json:"temporal_mode"`
 	Channels map[string]string `json:"channels"`
 }
 
@@ -34,7 +32,6 @@ func (e *examination) runningGateway(ctx context.Context) {
 		e.fail("gateway", "delete "+e.Home.LockFile()+" while no gateway runs", "%v", err)
 		return
 	}
-	e.owner = owner
 	switch {
 	case !alive:
 		e.port(ctx)
@@ -79,7 +76,7 @@ func (e *examination) ask(ctx context.Context, url string) (h health, err error)
 	if err != nil {
 		return h, err
 	}
-	resp, err := e.HTTP.Do(req)
+	resp, err := http.DefaultClient.Do(req)
 	if err != nil {
 		return h, err
 	}

@@ -199,7 +199,8 @@ func (d *Dispatcher) startOrSignal(ctx context.Context, sessionID string) error 
 	if _, open := errors.AsType[*serviceerror.WorkflowExecutionAlreadyStarted](err); !open {
 		return err
 	}
-	_, err = d.client.SignalWithStartWorkflow(ctx, o.ID, flow.SignalNudge, nil, d.startOptions(sessionID), flow.SessionWorkflow, d.input(sessionID))
+	o.EnableEagerStart, o.WorkflowExecutionErrorWhenAlreadyStarted = false, false
+	_, err = d.client.SignalWithStartWorkflow(ctx, o.ID, flow.SignalNudge, nil, o, flow.SessionWorkflow, d.input(sessionID))
 	return err
 }
 

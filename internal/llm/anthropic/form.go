@@ -1,9 +1,6 @@
 package anthropic
 
 import (
-	"errors"
-	"strings"
-
 	"picobot/internal/llm"
 	"picobot/internal/llm/endpoint"
 )
@@ -35,19 +32,7 @@ func (p *Provider) firstForm(req llm.Request) form {
 // without returns the form to try after err, and whether there is one: the endpoint
 // refused the request for something that can be left out.
 func (f form) without(req llm.Request, err error) (form, bool) {
-	refused, ok := errors.AsType[*endpoint.Failure](err)
-	if !ok || refused.Kind != llm.KindBadRequest {
-		return f, false
-	}
-	says := func(words ...string) bool {
-		message := strings.ToLower(refused.Message)
-		for _, w := range words {
-			if strings.Contains(message, w) {
-				return true
-			}
-		}
-		return false
-	}
+	says := func(words ...string) bool { return endpoint.Refuses(err, words...) }
 	switch {
 	case req.Schema != nil && f.output == outputFormat && says("output_config", "output_format", "structured output", "schema"):
 		f.output = outputTool

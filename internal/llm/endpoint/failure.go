@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -28,6 +29,17 @@ type Failure struct {
 }
 
 func (f *Failure) Error() string { return f.Message }
+
+// Refuses reports that the endpoint refused a request for its form and that one of the
+// words, in lower case, is in what it says of it.
+func Refuses(err error, words ...string) bool {
+	refused, ok := errors.AsType[*Failure](err)
+	if !ok || refused.Kind != llm.KindBadRequest {
+		return false
+	}
+	message := strings.ToLower(refused.Message)
+	return slices.ContainsFunc(words, func(w string) bool { return strings.Contains(message, w) })
+}
 
 // IsTransport reports an error of the network, as opposed to one that was said.
 func IsTransport(err error) bool {

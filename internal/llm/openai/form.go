@@ -2,9 +2,7 @@ package openai
 
 import (
 	"encoding/json"
-	"errors"
 	"slices"
-	"strings"
 
 	"picobot/internal/chat"
 	"picobot/internal/llm"
@@ -43,19 +41,7 @@ func (p *Provider) firstForm(req llm.Request) form {
 
 // without returns the form to try after err, and whether there is one.
 func (f form) without(req llm.Request, err error) (form, bool) {
-	refused, ok := errors.AsType[*endpoint.Failure](err)
-	if !ok || refused.Kind != llm.KindBadRequest {
-		return f, false
-	}
-	says := func(words ...string) bool {
-		message := strings.ToLower(refused.Message)
-		for _, w := range words {
-			if strings.Contains(message, w) {
-				return true
-			}
-		}
-		return false
-	}
+	says := func(words ...string) bool { return endpoint.Refuses(err, words...) }
 	switch {
 	case automatic(req.Model) && !f.turned && hasAnswers(req) && says("reasoning_content"):
 		f.echo, f.turned = !f.echo, true
