@@ -17,6 +17,8 @@ var (
 	ErrReadOnlySession = errors.New("the session takes no messages from here")
 	// ErrSchemaTooNew: the file was written by a newer build.
 	ErrSchemaTooNew = errors.New("the record was written by a newer picobot: install that version or a later one")
+	// ErrSchemaTooOld: the file was written by an older build, and only reading was asked for.
+	ErrSchemaTooOld = errors.New("the record was written by an older picobot: start `picobot gateway` once, which brings it up to date")
 	// ErrDamaged: SQLite finds the file damaged; no other try can help.
 	ErrDamaged = errors.New("the record is damaged: stop picobot and put a backup in its place, or move it away to begin anew")
 	// ErrUnavailable: the record could not be written, also after the configured retries.

@@ -32,7 +32,7 @@ type Options struct {
 
 // Store is an open record. It is safe for concurrent use.
 type Store struct {
-	write    *sql.DB // one connection, the writer's
+	write    *sql.DB // one connection, the writer's; nil in a reader
 	read     *sql.DB // several connections, query_only
 	writer   *writer
 	readers  chan *conn // those not in use
@@ -111,6 +111,10 @@ func (s *Store) connect(ctx context.Context) error {
 		return err
 	}
 	s.writer = newWriter(c)
+	return s.connectReaders(ctx)
+}
+
+func (s *Store) connectReaders(ctx context.Context) error {
 	readers := make(chan *conn, max(4, runtime.NumCPU()))
 	for range cap(readers) {
 		c, err := newConn(ctx, s.read)
@@ -132,6 +136,10 @@ func open(path, txlock string, pragmas ...string) (*sql.DB, error) {
 	for _, p := range pragmas {
 		q.Add("_pragma", p)
 	}
+	return openDSN(path, q)
+}
+
+func openDSN(path string, q url.Values) (*sql.DB, error) {
 	u := url.URL{Scheme: "file", Opaque: (&url.URL{Path: path}).EscapedPath(), RawQuery: q.Encode()}
 	db, err := sql.Open("sqlite", u.String())
 	if err != nil {
@@ -158,7 +166,11 @@ func (s *Store) Close() error {
 		errs = append(errs, s.writer.conn.pragma(context.Background(), `PRAGMA wal_checkpoint(TRUNCATE)`), s.writer.conn.close())
 		<-s.writer.lock
 	}
-	return errors.Join(append(errs, s.read.Close(), s.write.Close())...)
+	errs = append(errs, s.read.Close())
+	if s.write != nil {
+		errs = append(errs, s.write.Close())
+	}
+	return errors.Join(errs...)
 }
 
 // closePatience bounds how long Close waits for a read.

@@ -28,6 +28,9 @@ func (t *tx) exec(query string, args ...any) (int64, error) {
 // ErrUnavailable; errors of fn that are rules of ours come back as they are. fn may
 // run several times.
 func (s *Store) update(ctx context.Context, fn func(*tx) error) error {
+	if s.writer == nil {
+		return errReaderWrites
+	}
 	began := time.Now()
 	for try := 0; ; try++ {
 		err := s.updateOnce(ctx, fn)

@@ -1,0 +1,57 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"time"
+
+	"picobot/cli/connect"
+	"picobot/internal/home"
+)
+
+// ErrNoGateway is when nothing runs that could be asked.
+var ErrNoGateway = errors.New("no gateway runs: start it with `picobot gateway`")
+
+// Options say which gateway is asked.
+type Options struct {
+	Home home.Home
+	Addr string // the configured address, host:port
+	// Token is what the gateway is to be presented; it is asked for once one was found.
+	Token func() (string, error)
+	// Say tells the person what is wrong with the gateway that was found; nil = nobody.
+	Say func(text string)
+}
+
+// How long a gateway that owns the home may take to answer (it may just be starting
+// or stopping), and the pause between two looks.
+const (
+	patience = 15 * time.Second
+	poll     = 50 * time.Millisecond
+)
+
+// Connect finds the running gateway of a home. It fails with ErrNoGateway when there
+// is none. Close the client after use.
+func Connect(ctx context.Context, o Options) (*Client, error) {
+	if o.Say == nil {
+		o.Say = func(string) {}
+	}
+	hc := &http.Client{Transport: &http.Transport{}} // no proxy stands between a person and their own gateway
+	finder := connect.New(connect.Options{
+		Home:     o.Home,
+		Addr:     o.Addr,
+		Token:    o.Token,
+		Start:    func(context.Context, func(string)) error { return ErrNoGateway },
+		Started:  func(string) {},
+		Say:      o.Say,
+		Patience: patience,
+		Poll:     poll,
+		HTTP:     hc,
+	})
+	at, err := finder.Locate(ctx)
+	if err != nil {
+		hc.CloseIdleConnections()
+		return nil, err
+	}
+	return New(at.URL, at.Token, hc), nil
+}

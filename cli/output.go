@@ -1,0 +1,60 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+	"time"
+	"unicode"
+)
+
+// printList prints a list: one JSON array, or a table with a row for each item.
+func printList[T any](w io.Writer, asJSON bool, items []T, header []string, row func(T) []string) error {
+	if asJSON {
+		if items == nil {
+			items = []T{}
+		}
+		return printJSON(w, items)
+	}
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	_, _ = fmt.Fprintln(t, strings.Join(header, "\t"))
+	for _, item := range items {
+		cells := row(item)
+		for i, c := range cells {
+			cells[i] = cell(c)
+		}
+		_, _ = fmt.Fprintln(t, strings.Join(cells, "\t"))
+	}
+	return t.Flush()
+}
+
+func printJSON(w io.Writer, v any) error {
+	e := json.NewEncoder(w)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	return e.Encode(v)
+}
+
+// maxCell is how many characters a cell of a table shows.
+const maxCell = 80
+
+// cell makes a text fit a table, on one line and without what moves a cursor.
+func cell(s string) string {
+	s = strings.Join(strings.FieldsFunc(s, func(r rune) bool {
+		return unicode.IsSpace(r) || unicode.IsControl(r) || unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp, unicode.Co)
+	}), " ")
+	if r := []rune(s); len(r) > maxCell {
+		return string(r[:maxCell-1]) + "…"
+	}
+	return s
+}
+
+// moment shows a time of the record (ms); "" for none.
+func moment(ms int64) string {
+	if ms == 0 {
+		return ""
+	}
+	return time.UnixMilli(ms).Format("2006-01-02 15:04:05")
+}

@@ -1,0 +1,83 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+
+	"picobot/cli/api"
+	"picobot/internal/config"
+	"picobot/internal/home"
+	"picobot/store"
+)
+
+// visit is a command's way to what a home holds: through its gateway where one runs,
+// else through the record, for reading only. Neither makes anything.
+type visit struct {
+	sys    System
+	home   home.Home
+	config config.Config
+	client *api.Client  // nil = no gateway runs
+	reader *store.Store // nil = not opened yet
+}
+
+// visit finds a home and the gateway that runs in it, if any.
+func (g *globals) visit(ctx context.Context, sys System) (*visit, error) {
+	h, err := g.findHome(sys)
+	if err != nil {
+		return nil, err
+	}
+	cfg, err := g.loadConfig(sys, h)
+	if err != nil {
+		return nil, err
+	}
+	v := &visit{sys: sys, home: h, config: cfg}
+	v.client, err = api.Connect(ctx, api.Options{
+		Home: h,
+		Addr: cfg.Gateway.Addr,
+		Token: func() (string, error) {
+			if t := cfg.Gateway.Token.Reveal(); t != "" {
+				return t, nil
+			}
+			return h.Token()
+		},
+		Say: func(text string) { _, _ = fmt.Fprintln(sys.Stderr, text) },
+	})
+	if err != nil && !errors.Is(err, api.ErrNoGateway) {
+		return nil, err
+	}
+	return v, nil
+}
+
+// gateway returns the running gateway, or fails with api.ErrNoGateway.
+func (v *visit) gateway() (*api.Client, error) {
+	if v.client == nil {
+		return nil, api.ErrNoGateway
+	}
+	return v.client, nil
+}
+
+// record returns the record, for reading only.
+func (v *visit) record(ctx context.Context) (*store.Store, error) {
+	if v.reader != nil {
+		return v.reader, nil
+	}
+	r, err := store.OpenReader(ctx, v.home.StorageDB(), v.sys.Now)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("there is no record in %s yet: begin with `picobot agent`, or name another home with --home", v.home.Dir)
+	}
+	v.reader = r
+	return r, err
+}
+
+// close gives back what was opened.
+func (v *visit) close() error {
+	if v.client != nil {
+		v.client.Close()
+	}
+	if v.reader != nil {
+		return v.reader.Close()
+	}
+	return nil
+}
