@@ -142,6 +142,7 @@ func newFixture(t *testing.T) *fixture {
 			f.acted <- a.Text
 			return "done " + a.Text, nil
 		}),
+		tools.SessionSend(),
 	)
 	require.NoError(t, err)
 	f.acts = activities.New(activities.Deps{

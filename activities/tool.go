@@ -28,7 +28,11 @@ func (a *Activities) RunTool(ctx context.Context, in flow.ToolInput) (flow.ToolR
 		if err != nil {
 			return flow.ToolResult{}, a.fenced(context.WithoutCancel(ctx), in.TurnID, err)
 		}
-		return flow.ToolResult{Status: run.Status}, nil
+		out := flow.ToolResult{Status: run.Status}
+		if run.Effect == string(tools.Record) { // what it wrote to the outbox is to be sent
+			out.Outbound, err = a.Record.OutboundOf(context.WithoutCancel(ctx), run.ID)
+		}
+		return out, err
 	})
 }
 
@@ -50,6 +54,9 @@ func (a *Activities) runTool(ctx context.Context, in flow.ToolInput) (store.Tool
 		StartedAt: a.Now().UnixMilli(),
 	}
 	id := runID(in)
+	if run.Effect != string(tools.Outside) && w.Run != nil {
+		return a.abandoned(ctx, *w.Run, id) // claimed by a build in which the tool acted outside
+	}
 	if run.Effect == string(tools.Outside) {
 		claim, fresh, err := a.Record.ClaimTool(ctx, run)
 		if err != nil {
@@ -64,17 +71,18 @@ func (a *Activities) runTool(ctx context.Context, in flow.ToolInput) (store.Tool
 	}
 	a.Hub.Publish(w.Session.ID, live.Progress{TurnID: in.TurnID, Step: in.Step, Tool: &live.ToolStart{
 		Position: in.Position, CallID: w.Call.ID, Name: name, Summary: a.summary(w.Call)}})
-	result := a.Tools.Run(ctx, tools.Call{
+	call := tools.Call{
 		ID: id, TurnID: in.TurnID, SessionID: w.Session.ID, Channel: w.Session.Channel,
 		ChatID: w.Session.ChatID, SenderID: w.Inbound.SenderID,
-	}, name, arguments)
+	}
+	if run.Effect == string(tools.Record) {
+		return a.runRecordTool(ctx, call, run, arguments)
+	}
+	result := a.Tools.Run(ctx, call, name, arguments)
 	if why := stopped(ctx); why != nil && run.Effect != string(tools.Outside) {
 		return run, why // nothing was done that must be known; a later attempt starts afresh
 	}
-	run.Status, run.Result = chat.ToolCompleted, result.Content
-	if result.Failed {
-		run.Status = chat.ToolFailed
-	}
+	run.Status, run.Result = outcome(result), result.Content
 	run, err = persist(ctx, func(ctx context.Context) (store.ToolRun, error) { return a.Record.CommitTool(ctx, run) })
 	if err != nil {
 		return run, err
@@ -83,6 +91,33 @@ func (a *Activities) runTool(ctx context.Context, in flow.ToolInput) (store.Tool
 		return run, why
 	}
 	return run, nil
+}
+
+// runRecordTool runs a tool that changes the record and nothing else: what it changes
+// and its result are one transaction, so that whenever this process dies both are
+// there or neither is.
+func (a *Activities) runRecordTool(ctx context.Context, call tools.Call, run store.ToolRun, arguments string) (store.ToolRun, error) {
+	run, err := persist(ctx, func(ctx context.Context) (store.ToolRun, error) {
+		return a.Record.RunRecordTool(ctx, run, func(tx *store.ToolTx) (chat.ToolStatus, string, error) {
+			call.Tx = tx
+			result := a.Tools.Run(ctx, call, run.Name, arguments)
+			return outcome(result), result.Content, result.Err
+		})
+	})
+	if err != nil {
+		return run, err
+	}
+	if why := stopped(ctx); errors.Is(why, errCancelled) {
+		return run, why
+	}
+	return run, nil
+}
+
+func outcome(r tools.Result) chat.ToolStatus {
+	if r.Failed {
+		return chat.ToolFailed
+	}
+	return chat.ToolCompleted
 }
 
 // abandoned ends a call that an attempt now dead had claimed: what is left running

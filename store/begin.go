@@ -36,7 +36,7 @@ type OpenCall struct {
 // BeginTurn claims the session's next waiting turn, or again the one that is
 // running, and says where it stands. It returns nil when nothing waits. A turn
 // that begins for the first time gets its rows: the agent's prompt where it is
-// due, then the user's message.
+// due, what the chat was sent since its last turn, then the user's message.
 func (s *Store) BeginTurn(ctx context.Context, b Begin) (*Position, error) {
 	// Most sessions end with a begin that finds nothing: that must cost no write.
 	var waiting bool
@@ -88,6 +88,13 @@ func (t *tx) openTurn(turn Turn, b Begin) error {
 		return fmt.Errorf("begin turn %s: %w", turn.ID, err)
 	}
 	if err := t.injectPrompt(b); err != nil {
+		return fmt.Errorf("begin turn %s: %w", turn.ID, err)
+	}
+	sess, err := sessionByID(t, turn.SessionID)
+	if err != nil {
+		return fmt.Errorf("begin turn %s: %w", turn.ID, err)
+	}
+	if err := t.noteOutbound(sess); err != nil {
 		return fmt.Errorf("begin turn %s: %w", turn.ID, err)
 	}
 	if _, err := t.append(Row{SessionID: turn.SessionID, TurnID: turn.ID,

@@ -233,6 +233,5 @@ func TestOpen_RecordOfTheFirstSchema_IsMigratedAndACopyKept(t *testing.T) {
 	commandRun(t, s, message("x", "/stop"), "stop", stop(&runs))
 	require.Equal(t, "cancelled", query[string](t, path, `SELECT status FROM turns`))
 	sound(t, path)
-	require.FileExists(t, path+".before-3")
-	require.Equal(t, int64(1), query[int64](t, path+".before-3", `SELECT count(*) FROM turns WHERE status = 'queued'`))
+	require.Equal(t, int64(1), query[int64](t, kept(t, path), `SELECT count(*) FROM turns WHERE status = 'queued'`))
 }

@@ -36,6 +36,12 @@ func transient(err error) bool {
 	return true
 }
 
+// ofSQLite reports whether err comes from SQLite itself, whatever it says.
+func ofSQLite(err error) bool {
+	_, ok := errors.AsType[*sqlite.Error](err)
+	return ok
+}
+
 // busy reports whether another process held a lock.
 func busy(err error) bool { return code(err) == sqlite3.SQLITE_BUSY }
 

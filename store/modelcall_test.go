@@ -114,8 +114,7 @@ func TestOpen_RecordOfTheSecondSchema_IsMigratedAndACopyKept(t *testing.T) {
 	begin(t, s, next.SessionID)
 	require.EqualValues(t, 2, answer(t, s, next.ID, 1, a).Turn.Usage.CachedTokens)
 	sound(t, path)
-	require.FileExists(t, path+".before-3")
-	require.Equal(t, int64(2), query[int64](t, path+".before-3", `SELECT max(version_id) FROM goose_db_version`))
+	require.Equal(t, int64(2), query[int64](t, kept(t, path), `SELECT max(version_id) FROM goose_db_version`))
 }
 
 // drain reads a tally to its end.

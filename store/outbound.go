@@ -21,15 +21,17 @@ type Outbound struct {
 	Error      string
 	CreatedAt  int64
 	SentAt     int64
+	// Unnoted: sent to the chat outside its turns; its next turn gets it as a row.
+	Unnoted bool
 }
 
 const outboundColumns = `id, channel, chat_id, coalesce(session_id, ''), origin, coalesce(turn_id, ''), part, content, status, attempts,
-	coalesce(external_id, ''), coalesce(error, ''), created_at, coalesce(sent_at, 0)`
+	coalesce(external_id, ''), coalesce(error, ''), created_at, coalesce(sent_at, 0), unnoted`
 
 func scanOutbound(r scanner) (Outbound, error) {
 	var o Outbound
 	err := r.Scan(&o.ID, &o.Channel, &o.ChatID, &o.SessionID, &o.Origin, &o.TurnID, &o.Part, &o.Content, &o.Status, &o.Attempts,
-		&o.ExternalID, &o.Error, &o.CreatedAt, &o.SentAt)
+		&o.ExternalID, &o.Error, &o.CreatedAt, &o.SentAt, &o.Unnoted)
 	return o, found(err)
 }
 
@@ -46,10 +48,10 @@ func (t *tx) enqueueReply(turn Turn, content string) error {
 // enqueue writes an outbox row, once per origin and part.
 func (t *tx) enqueue(o Outbound) (string, error) {
 	id := t.s.ids.New()
-	err := t.row(`INSERT INTO outbound_messages (id, channel, chat_id, session_id, origin, turn_id, part, content, status, created_at)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, 'pending', ?)
+	err := t.row(`INSERT INTO outbound_messages (id, channel, chat_id, session_id, origin, turn_id, part, content, status, created_at, unnoted)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, 'pending', ?, ?)
 		ON CONFLICT (origin, part) DO UPDATE SET origin = origin RETURNING id`,
-		id, o.Channel, o.ChatID, nullString(o.SessionID), o.Origin, nullString(o.TurnID), o.Part, o.Content, t.at).Scan(&id)
+		id, o.Channel, o.ChatID, nullString(o.SessionID), o.Origin, nullString(o.TurnID), o.Part, o.Content, t.at, o.Unnoted).Scan(&id)
 	if err != nil {
 		return "", fmt.Errorf("write outbox: %w", err)
 	}
@@ -59,6 +61,17 @@ func (t *tx) enqueue(o Outbound) (string, error) {
 func outboundOf(q querier, origin string) ([]string, error) {
 	rows, err := q.rows(`SELECT id FROM outbound_messages WHERE origin = ? ORDER BY part`, origin)
 	return collect(rows, err, func(r scanner) (id string, err error) { return id, r.Scan(&id) })
+}
+
+// OutboundOf lists the ids of the outbox rows of one origin (a turn, tool run, command
+// or job run), in the order of their parts.
+func (s *Store) OutboundOf(ctx context.Context, origin string) ([]string, error) {
+	var out []string
+	err := s.view(ctx, func(q querier) (err error) {
+		out, err = outboundOf(q, origin)
+		return err
+	})
+	return out, err
 }
 
 // Undelivered lists the ids of the session's unsent outbox rows, oldest first.

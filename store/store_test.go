@@ -3,7 +3,11 @@ package store_test
 import (
 	"context"
 	"database/sql"
+	"fmt"
+	"os"
 	"path/filepath"
+	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -127,4 +131,17 @@ func query[T any](t *testing.T, path, q string, args ...any) T {
 	var v T
 	require.NoError(t, db.QueryRowContext(context.Background(), q, args...).Scan(&v))
 	return v
+}
+
+// kept returns the copy of a record that was made before its migration.
+func kept(t *testing.T, path string) string {
+	t.Helper()
+	files, err := os.ReadDir("migrations")
+	require.NoError(t, err)
+	number, _, _ := strings.Cut(files[len(files)-1].Name(), "_")
+	schema, err := strconv.Atoi(number)
+	require.NoError(t, err)
+	copied := fmt.Sprintf("%s.before-%d", path, schema)
+	require.FileExists(t, copied)
+	return copied
 }

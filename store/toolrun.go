@@ -117,7 +117,9 @@ func (s *Store) ClaimTool(ctx context.Context, r ToolRun) (run ToolRun, claimed 
 }
 
 func (t *tx) insertRun(r ToolRun) (ToolRun, error) {
-	r.ID = t.s.ids.New()
+	if r.ID == "" {
+		r.ID = t.s.ids.New()
+	}
 	if r.StartedAt == 0 {
 		r.StartedAt = t.at
 	}

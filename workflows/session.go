@@ -233,8 +233,10 @@ func (s *session) runTogether(ctx workflow.Context, b flow.Begun, step int, call
 			defer slots.Release(1)
 			opts := toolOptions(s.in.Queues)
 			opts.Summary = c.Summary
+			var result flow.ToolResult
 			errs[i] = workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, opts), flow.RunTool,
-				flow.ToolInput{TurnID: b.TurnID, Step: step, Position: c.Position}).Get(ctx, nil)
+				flow.ToolInput{TurnID: b.TurnID, Step: step, Position: c.Position}).Get(ctx, &result)
+			s.deliveries.add(result.Outbound)
 		})
 	}
 	done.Wait(ctx)

@@ -136,6 +136,7 @@ func newTools(o Options, w *tools.Workspace) (*tools.Registry, error) {
 		}),
 		tools.HTTPRequest(web),
 		tools.WebFetch(web),
+		tools.SessionSend(),
 	)
 }
 

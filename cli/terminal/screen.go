@@ -148,6 +148,7 @@ func (s *Screen) row(m protocol.Message) {
 	case m.Role == chat.RoleUser && s.unask(func(text string) bool { return m.Content == text }):
 	case m.Role == chat.RoleUser: // said by somebody else, or elsewhere
 		s.aside("> " + clean(m.Content))
+	case m.Marker == chat.MarkerOutbound: // came as a notice when it was sent
 	case m.Role == chat.RoleAssistant:
 		s.answer(m)
 	}

@@ -129,7 +129,8 @@ type ToolInput struct {
 
 // ToolResult says how a call ended; its result is in the record.
 type ToolResult struct {
-	Status chat.ToolStatus `json:"status"`
+	Status   chat.ToolStatus `json:"status"`
+	Outbound []string        `json:"outbound,omitempty"` // outbox rows to deliver
 }
 
 // FinishInput ends a turn that did not end with an answer.

@@ -178,7 +178,9 @@ func (a arguments) validate(object map[string]json.RawMessage) error {
 	if err == nil {
 		return nil
 	}
-	text := strings.TrimPrefix(err.Error(), "validating root: ")
+	// The reason repeats the argument, which may be of any length, and then says what is
+	// wrong with it.
+	text := cutMiddle(strings.TrimPrefix(err.Error(), "validating root: "), maxReason)
 	if rest, ok := strings.CutPrefix(text, "validating /properties/"); ok {
 		name, reason, _ := strings.Cut(rest, ": ")
 		if property := a.schema.Properties[name]; property != nil && len(property.Enum) > 0 {

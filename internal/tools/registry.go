@@ -175,5 +175,5 @@ func (r *Registry) finish(call Call, name, content string, err error) Result {
 		}
 		content = text
 	}
-	return Result{Content: r.limit(call, name, presentable(content)), Failed: err != nil}
+	return Result{Content: r.limit(call, name, presentable(content)), Failed: err != nil, Err: err}
 }

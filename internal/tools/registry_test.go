@@ -291,8 +291,9 @@ func TestFailuresAreResults(t *testing.T) {
 	run := func(content string, err error) tools.Result {
 		return registry(t, tools.Options{}, says(content, err)).Run(t.Context(), tools.Call{}, "says", "")
 	}
-	require.Equal(t, tools.Result{Content: "Error: no luck", Failed: true}, run("", errors.New("no luck")))
-	require.Equal(t, tools.Result{Content: "Error: no luck\nhalf of it", Failed: true}, run("half of it", errors.New("no luck")))
+	why := errors.New("no luck")
+	require.Equal(t, tools.Result{Content: "Error: no luck", Failed: true, Err: why}, run("", why))
+	require.Equal(t, tools.Result{Content: "Error: no luck\nhalf of it", Failed: true, Err: why}, run("half of it", why))
 }
 
 func TestAPanicIsAResultAndALogLine(t *testing.T) {

@@ -49,6 +49,8 @@ type Call struct {
 type Result struct {
 	Content string // never empty, valid UTF-8, cut to the registry's limit
 	Failed  bool   // Content starts with "Error: "
+	// Err is why it failed, nil when it did not: for callers that tell errors apart.
+	Err error
 }
 
 // Spec describes a tool whose arguments are A: a struct whose json tags name the

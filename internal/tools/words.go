@@ -10,8 +10,12 @@ import (
 	"unicode/utf8"
 )
 
-// maxQuoted is how much of a name that the model made up is repeated to it.
-const maxQuoted = 64
+// How much of what the model made up is repeated to it: of a name, and of a reason
+// why an argument will not do.
+const (
+	maxQuoted = 64
+	maxReason = 300
+)
 
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 
@@ -48,6 +52,15 @@ func cut(text string, max int) string {
 		return ""
 	}
 	return string([]rune(text)[:max-1]) + "…"
+}
+
+// cutMiddle shortens text to about max runes by leaving out its middle.
+func cutMiddle(text string, max int) string {
+	runes := []rune(text)
+	if len(runes) <= max {
+		return text
+	}
+	return string(runes[:max/2]) + " … " + string(runes[len(runes)-max/2:])
 }
 
 // nearest orders names by how close they are to word.
