@@ -11,14 +11,19 @@ PACKAGES  = $(shell go list ./...)
 WITH_ENGINE = $(shell go list -test -f '{{$$p := .ImportPath}}{{range .Deps}}{{if eq . "picobot/internal/engine"}}{{$$p}} {{end}}{{end}}' ./... | tr ' ' '\n' | sed -e 's/\.test$$//' -e 's/_test$$//' -e 's/\[.*//' | sort -u) picobot/internal/engine
 WITHOUT_ENGINE = $(filter-out $(WITH_ENGINE),$(PACKAGES))
 
+# These are clients of the binary, one package at a time: side by side they would
+# measure each other.
+OF_THE_BINARY = $(filter picobot/cli/e2e%,$(WITHOUT_ENGINE))
+
 .PHONY: build test lint bench check crash fuzz clean
 
 build: ## the binary, ./picobot
 	go build -ldflags '-X picobot/cli.version=$(VERSION)' -o picobot .
 
-test: ## all tests; -race wherever the embedded server is not part of it
-	go test -race -shuffle=on -timeout 10m $(WITHOUT_ENGINE)
+test: ## all tests; -race wherever the embedded server is not part of it and the tests are more than clients
+	go test -race -shuffle=on -timeout 15m $(filter-out $(OF_THE_BINARY),$(WITHOUT_ENGINE))
 	go test -shuffle=on -timeout 15m $(sort $(WITH_ENGINE))
+	go test -p 1 -shuffle=on -timeout 15m $(OF_THE_BINARY)
 
 lint: bin/golangci-lint bin/workflowcheck ## formatting, vet, the layers, determinism of workflows
 	go vet ./...
