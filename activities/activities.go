@@ -61,6 +61,8 @@ type Deps struct {
 	Media Media
 	// Summaries: whether contents (cut short) may be shown in Temporal's UI.
 	Summaries bool
+	// Zone is what days are told in; nil = the machine's.
+	Zone *time.Location
 	// ReinjectEvery: after how many user turns a changed AGENT.md is written again.
 	ReinjectEvery int
 }
@@ -73,6 +75,9 @@ type Activities struct {
 
 // New returns activities that work with d.
 func New(d Deps) *Activities {
+	if d.Zone == nil {
+		d.Zone = time.Local
+	}
 	return &Activities{Deps: d, flights: newFlights()}
 }
 

@@ -20,6 +20,7 @@ func (c *modelCall) complete(ctx context.Context, p llm.Provider, req llm.Reques
 		ID: id, TurnID: c.in.TurnID, Step: c.in.Step, ModelIndex: c.in.Model, Attempt: c.attempt - showAs(c.in.Model, 0),
 		Model: req.Model.Name, Provider: req.Model.Provider, Usage: resp.Usage,
 		DurationMS: max(0, c.a.Now().Sub(began).Milliseconds()), CreatedAt: began.UnixMilli(),
+		Rows: c.holds.rows, Stubs: c.holds.stubs,
 	}
 	if err != nil {
 		if call.Error = string(llm.KindOf(err)); call.Error == "" {

@@ -2,6 +2,7 @@ package activities_test
 
 import (
 	"context"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -78,4 +79,41 @@ func TestCallModel_StepHasItsAnswer_IsBilledOnce(t *testing.T) {
 	}
 	require.Len(t, f.modelCalls(b.TurnID), 1)
 	require.EqualValues(t, 1, f.turn(b.TurnID).Usage.PromptTokens)
+}
+
+// What a model saw can be told from the record: which rows, and which only as stubs.
+func TestCallModel_EachCallNamesTheRowsOfItsRequest(t *testing.T) {
+	f := newFixture(t)
+	f.window = 4200
+	turn := f.step(chat.NewToolCall("a", "look", `{"text":"`+strings.Repeat("x", 3000)+`"}`), chat.NewToolCall("b", "look", `{"text":"b"}`))
+	for pos := range 2 {
+		_, err := f.tool(turn, 1, pos)
+		require.NoError(t, err)
+	}
+	f.model.reply = calls(chat.NewToolCall("c", "look", `{"text":"`+strings.Repeat("y", 3000)+`"}`))
+	_, err := f.ask(turn, 2)
+	require.NoError(t, err)
+	_, err = f.tool(turn, 2, 0)
+	require.NoError(t, err)
+	f.model.reply = says("done")
+	_, err = f.ask(turn, 3)
+	require.NoError(t, err)
+
+	made, err := f.record.ModelCalls(t.Context(), turn)
+	require.NoError(t, err)
+	require.Len(t, made, 3)
+	require.Equal(t, "1-2", made[0].Rows.String(), "the agent's prompt and the message")
+	require.Equal(t, "1-5", made[1].Rows.String(), "and the call with its results")
+	require.Empty(t, made[0].Stubs)
+	require.Equal(t, "1-7", made[2].Rows.String())
+	require.Equal(t, "4", made[2].Stubs.String(), "the first result is only named")
+	for i, req := range f.model.calls {
+		var rows []int64
+		for _, m := range req.Messages {
+			if m.Seq != 0 {
+				rows = append(rows, m.Seq)
+			}
+		}
+		require.Equal(t, store.NewSeqs(rows), made[i].Rows)
+	}
 }

@@ -57,6 +57,7 @@ type modelCall struct {
 	in      flow.ModelInput
 	attempt int // as it is shown
 	bill    *bill
+	holds   held // what the present request holds
 }
 
 func (c *modelCall) run(ctx context.Context) (store.Committed, error) {
@@ -123,6 +124,7 @@ func (c *modelCall) answerOf(ctx context.Context, use chosen, t store.TurnContex
 	size := requestSize{tokens: room(use.window, use.model.MaxOutputTokens), images: maxImages, imageBytes: maxImageBytes}
 	build := func() (requestSize, error) {
 		req, limit, err = c.a.request(t, use.model, size, use.agent.MaxToolIterations, c.in.Step)
+		c.holds = heldIn(req, t.Rows)
 		return sizeOf(req), err
 	}
 	now, err := build()

@@ -2,6 +2,7 @@ package activities
 
 import (
 	"strings"
+	"time"
 
 	"picobot/internal/chat"
 	"picobot/internal/llm"
@@ -35,11 +36,11 @@ func sizeOf(req llm.Request) requestSize {
 // request builds the model's request from the record's rows. When tools are
 // forbidden in it, limit says why.
 func (a *Activities) request(t store.TurnContext, m llm.Model, size requestSize, maxIterations, step int) (req llm.Request, limit text.Message, err error) {
-	rows := make([]chat.Message, len(t.Rows))
+	rows := make([]prompt.Dated, len(t.Rows))
 	for i, r := range t.Rows {
-		rows[i] = r.Message
+		rows[i] = prompt.Dated{Message: r.Message, At: time.UnixMilli(r.CreatedAt)}
 	}
-	messages, err := prompt.Fit(prompt.Messages(rows), t.Cut, size.tokens, func(m chat.Message) (string, error) {
+	messages, err := prompt.Fit(prompt.Messages(prompt.WithDays(rows, prompt.Place{Channel: t.Session.Channel, Zone: a.Zone})), t.Cut, size.tokens, func(m chat.Message) (string, error) {
 		return a.Keep(tools.Call{ID: t.Turn.ID + "." + m.ToolCallID, TurnID: t.Turn.ID, SessionID: t.Session.ID}, m.ToolName, m.Content)
 	})
 	if err != nil {
@@ -59,6 +60,27 @@ func (a *Activities) request(t store.TurnContext, m llm.Model, size requestSize,
 		req.Tools = append(req.Tools, llm.Tool{Name: d.Name, Description: d.Description, Parameters: d.Parameters})
 	}
 	return req, limit, nil
+}
+
+// held says which rows of the session a request holds.
+type held struct{ rows, stubs store.Seqs }
+
+func heldIn(req llm.Request, rows []store.Row) held {
+	whole := map[int64]string{}
+	for _, r := range rows {
+		whole[r.Seq] = r.Content
+	}
+	var in, stubs []int64
+	for _, m := range req.Messages {
+		if m.Seq == 0 {
+			continue
+		}
+		in = append(in, m.Seq)
+		if content := whole[m.Seq]; m.Role == chat.RoleTool && content != "" && content != m.Content {
+			stubs = append(stubs, m.Seq)
+		}
+	}
+	return held{store.NewSeqs(in), store.NewSeqs(stubs)}
 }
 
 // room is how much of a window a request may fill: what the answer needs stays free.

@@ -43,7 +43,8 @@ func (r *fakeRecord) first(status chat.TurnStatus) *store.Turn {
 }
 
 func (r *fakeRecord) append(t *store.Turn, step int, m chat.Message) {
-	r.rows = append(r.rows, store.Row{Message: m, SessionID: "s", Seq: int64(len(r.rows) + 1), TurnID: t.ID, Step: step})
+	m.Seq = int64(len(r.rows) + 1)
+	r.rows = append(r.rows, store.Row{Message: m, SessionID: "s", TurnID: t.ID, Step: step})
 }
 
 func (r *fakeRecord) begin() {

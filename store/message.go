@@ -15,7 +15,6 @@ type Row struct {
 	chat.Message
 	ID        string
 	SessionID string
-	Seq       int64
 	TurnID    string
 	Step      int
 	OriginSeq int64 // 0 = an original, else the seq this is a copy of

@@ -22,6 +22,10 @@ type ModelCall struct {
 	Usage      chat.Usage
 	DurationMS int64
 	CreatedAt  int64 // when it began
+	// Rows are those of the session that the request held, Stubs those of them that only
+	// name where the whole is. Empty = not known.
+	Rows  Seqs
+	Stubs Seqs
 }
 
 // States of a model call.
@@ -63,10 +67,10 @@ func (t *tx) charge(turnID string, calls []ModelCall) error {
 		}
 		u := c.Usage
 		n, err := t.exec(`INSERT INTO model_calls (id, turn_id, step, model_index, attempt, model, provider, status, error,
-				prompt_tokens, completion_tokens, cached_tokens, reasoning_tokens, duration_ms, created_at)
-			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING`,
+				prompt_tokens, completion_tokens, cached_tokens, reasoning_tokens, duration_ms, created_at, request_rows, request_stubs)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING`,
 			c.ID, turnID, c.Step, c.ModelIndex, c.Attempt, c.Model, c.Provider, c.Status(), nullString(c.Error),
-			u.PromptTokens, u.CompletionTokens, u.CachedTokens, u.ReasoningTokens, c.DurationMS, c.CreatedAt)
+			u.PromptTokens, u.CompletionTokens, u.CachedTokens, u.ReasoningTokens, c.DurationMS, c.CreatedAt, nullString(c.Rows.String()), nullString(c.Stubs.String()))
 		if err != nil {
 			return fmt.Errorf("record model call: %w", err)
 		}
@@ -84,14 +88,24 @@ func (t *tx) charge(turnID string, calls []ModelCall) error {
 }
 
 const modelCallColumns = `id, coalesce(turn_id, ''), step, model_index, attempt, model, provider, coalesce(error, ''),
-	prompt_tokens, completion_tokens, cached_tokens, reasoning_tokens, duration_ms, created_at`
+	prompt_tokens, completion_tokens, cached_tokens, reasoning_tokens, duration_ms, created_at, coalesce(request_rows, ''), coalesce(request_stubs, '')`
 
 func scanModelCall(r scanner) (ModelCall, error) {
 	var c ModelCall
 	u := &c.Usage
+	var rows, stubs string
 	err := r.Scan(&c.ID, &c.TurnID, &c.Step, &c.ModelIndex, &c.Attempt, &c.Model, &c.Provider, &c.Error,
-		&u.PromptTokens, &u.CompletionTokens, &u.CachedTokens, &u.ReasoningTokens, &c.DurationMS, &c.CreatedAt)
-	return c, err
+		&u.PromptTokens, &u.CompletionTokens, &u.CachedTokens, &u.ReasoningTokens, &c.DurationMS, &c.CreatedAt, &rows, &stubs)
+	if err != nil {
+		return c, err
+	}
+	if c.Rows, err = ParseSeqs(rows); err != nil {
+		return c, fmt.Errorf("model call %s: %w", c.ID, err)
+	}
+	if c.Stubs, err = ParseSeqs(stubs); err != nil {
+		return c, fmt.Errorf("model call %s: %w", c.ID, err)
+	}
+	return c, nil
 }
 
 // ModelCalls lists the calls of a turn in the order in which they ended.

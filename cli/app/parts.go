@@ -55,6 +55,10 @@ func newParts(o Options, record *store.Store, hub *live.Hub, c client.Client, qu
 	if p.tools, err = newTools(o, p.workspace); err != nil {
 		return nil, err
 	}
+	zone, err := cfg.Location()
+	if err != nil {
+		return nil, fmt.Errorf("time_zone: %w", err)
+	}
 	p.activities = activities.New(activities.Deps{
 		Record:        record,
 		Models:        p.catalog,
@@ -70,6 +74,7 @@ func newParts(o Options, record *store.Store, hub *live.Hub, c client.Client, qu
 		Keep:          p.workspace.Keep,
 		Media:         activities.Media{Dir: o.Home.MediaDir()},
 		Summaries:     cfg.Temporal.Summaries,
+		Zone:          zone,
 		ReinjectEvery: cfg.Gateway.AgentPromptReinjectEvery,
 	})
 	p.worker = worker.New(c, p.activities, worker.Options{

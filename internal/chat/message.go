@@ -58,6 +58,7 @@ type MediaRef struct {
 // Message is one message of a conversation, as the record keeps it and as a
 // model is told it.
 type Message struct {
+	Seq              int64 // its place in its session; 0 = it has none, it was made for a request
 	Role             Role
 	Content          string
 	ReasoningContent string
