@@ -84,7 +84,8 @@ func newConfigCheck(sys System, g *globals) *cobra.Command {
 				return err
 			}
 			models.Close()
-			for _, w := range cfg.Warnings() {
+			_, jobs := cfg.Jobs(sys.Now())
+			for _, w := range append(cfg.Warnings(), jobs...) {
 				_, _ = fmt.Fprintf(sys.Stderr, "warning: %s\n", w)
 			}
 			_, err = fmt.Fprintln(sys.Stdout, "ok")

@@ -8,7 +8,8 @@ func (e *examination) config(context.Context) {
 		file = "none, defaults are used"
 	}
 	e.ok("config", "%s", file)
-	for _, w := range e.Config.Warnings() {
+	_, jobs := e.Config.Jobs(e.Now())
+	for _, w := range append(e.Config.Warnings(), jobs...) {
 		e.warn("config", "edit the configuration", "%s", w)
 	}
 }

@@ -28,6 +28,7 @@ type origin struct {
 	file     string          // "" = built-in defaults
 	named    map[string]bool // paths that the file names
 	warnings []Problem       // what only Load can see
+	zone     string          // for which time_zone "Local" stands
 }
 
 // File returns the file the configuration was read from, "" for built-in defaults.
@@ -184,5 +185,5 @@ type Scheduler struct {
 	RunTimeoutSeconds   int               `json:"run_timeout_seconds"`
 	TickResolutionMS    int               `json:"tick_resolution_ms"` // accepted, without effect
 	AllowFromJobs       bool              `json:"allow_from_jobs"`    // jobs may create jobs
-	Jobs                []json.RawMessage `json:"jobs"`               // each one JSON object, not validated here
+	Jobs                []json.RawMessage `json:"jobs"`               // each one JSON object; see Config.Jobs
 }

@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"github.com/tailscale/hujson"
+
+	"picobot/internal/nearest"
 )
 
 // decoder lays a parsed file over the defaults. It knows the keys from the json tags
@@ -186,7 +188,7 @@ func (d decoder) suggestKey(key string, fields map[string]int) string {
 		return "" // only counted, and a file can hold a hundred thousand
 	}
 	known := sortedKeys(fields)
-	if nearest(key, known) == "" {
+	if nearest.Of(key, known) == "" {
 		if places := placesOf(key, reflect.TypeFor[Config](), ""); len(places) > 0 {
 			return "it belongs at " + strings.Join(places, " or ")
 		}

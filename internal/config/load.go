@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+
+	"picobot/internal/schedule"
 )
 
 // Source says where a configuration comes from.
@@ -77,11 +79,16 @@ func readBounded(file string) ([]byte, error) {
 	return text, nil
 }
 
+func (src Source) lookup(name string) string {
+	value, _ := src.Env(name)
+	return value
+}
+
 // parse makes a configuration of the text of a file; file "" means that there is none.
 func (src Source) parse(file string, text []byte) (Config, error) {
 	found := newProblems()
 	c := defaults()
-	c.origin = origin{file: file, named: map[string]bool{}}
+	c.origin = origin{file: file, named: map[string]bool{}, zone: schedule.LocalZone(src.lookup)}
 	if file != "" {
 		root := treeParser{env: src.Env, problems: found}.parse(text)
 		if root == nil {

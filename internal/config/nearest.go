@@ -1,11 +1,11 @@
 package config
 
-import "strings"
+import "picobot/internal/nearest"
 
 // suggest ends a message about an unknown name: with the nearest known one if
 // there is one that could be meant, else with all of them.
 func suggest(name string, known []string) string {
-	if near := nearest(name, known); near != "" {
+	if near := nearest.Of(name, known); near != "" {
 		return "did you mean " + quote(near) + "?"
 	}
 	if len(known) == 0 {
@@ -16,48 +16,4 @@ func suggest(name string, known []string) string {
 		return "known are " + quoteAll(known[:listed]) + " and others"
 	}
 	return "known are " + quoteAll(known)
-}
-
-// nearest returns the known name that takes the fewest edits to reach, or "" when
-// even that one differs in more than a third of its letters (and in more than two).
-func nearest(name string, known []string) string {
-	const compared = 100 // a file can name thousands, and misspell as many
-	if len(name) > maxQuoted || len(known) > compared {
-		return ""
-	}
-	best, bestDistance := "", len(name)+1
-	for _, k := range known {
-		if len(k) > maxQuoted {
-			continue
-		}
-		d := distance(strings.ToLower(name), strings.ToLower(k))
-		if d < bestDistance && d <= max(2, len(k)/3) && d < max(len(k), len(name)) {
-			best, bestDistance = k, d
-		}
-	}
-	return best
-}
-
-// distance counts insertions, deletions, replacements and swaps of neighbours.
-func distance(a, b string) int {
-	before, above := make([]int, len(b)+1), make([]int, len(b)+1)
-	for j := range above {
-		above[j] = j
-	}
-	for i := 1; i <= len(a); i++ {
-		row := make([]int, len(b)+1)
-		row[0] = i
-		for j := 1; j <= len(b); j++ {
-			cost := 1
-			if a[i-1] == b[j-1] {
-				cost = 0
-			}
-			row[j] = min(above[j]+1, row[j-1]+1, above[j-1]+cost)
-			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
-				row[j] = min(row[j], before[j-2]+1)
-			}
-		}
-		before, above = above, row
-	}
-	return above[len(b)]
 }

@@ -43,6 +43,10 @@ func TestTheStartersCommentedExamplesAreValid(t *testing.T) {
 	require.Equal(t, "main", c.Agents["default"].Model)
 	require.True(t, c.Named("temporal.address"))
 	require.Len(t, c.Scheduler.Jobs, 1)
+	jobs, wrong := c.Jobs(time.Now())
+	require.Len(t, jobs, 1)
+	require.Len(t, wrong, 1)
+	require.Equal(t, "scheduler.jobs[0].target.channel", wrong[0].Path, "Feishu is off in it")
 }
 
 // keysOf lists the keys of a struct and of everything below it.

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"time"
 	_ "time/tzdata" // a bare machine has no zone files
+
+	"picobot/internal/nearest"
 )
 
 const (
@@ -131,7 +133,7 @@ func (v validator) oneOf(path, word string, words ...string) {
 	if slices.Contains(words, word) {
 		return
 	}
-	if near := nearest(word, words); near != "" {
+	if near := nearest.Of(word, words); near != "" {
 		v.problems.check(path, "%s is none of %s; did you mean %s?", quote(word), quoteAll(words), quote(near))
 		return
 	}
