@@ -52,7 +52,7 @@ func newParts(o Options, record *store.Store, hub *live.Hub, c client.Client, qu
 		return nil, err
 	}
 	open.add("the workspace", p.workspace.Close)
-	if p.tools, err = newTools(o, p.workspace); err != nil {
+	if p.tools, err = newTools(o, p.workspace, record); err != nil {
 		return nil, err
 	}
 	zone, err := cfg.Location()
@@ -113,7 +113,7 @@ func NewCatalog(cfg config.Config) (*catalog.Catalog, error) {
 	return c, nil
 }
 
-func newTools(o Options, w *tools.Workspace) (*tools.Registry, error) {
+func newTools(o Options, w *tools.Workspace, record *store.Store) (*tools.Registry, error) {
 	cfg := o.Config.Tools
 	zone, err := o.Config.Location()
 	if err != nil {
@@ -142,6 +142,8 @@ func newTools(o Options, w *tools.Workspace) (*tools.Registry, error) {
 		tools.HTTPRequest(web),
 		tools.WebFetch(web),
 		tools.SessionSend(),
+		tools.MemorySearch(record, zone),
+		tools.MemoryManage(),
 	)
 }
 
