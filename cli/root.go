@@ -47,6 +47,7 @@ Begin with:  picobot agent -m "calc 12*7"`,
 		newTemporal(sys, g),
 		newConfig(sys, g),
 		newDoctor(sys, g),
+		newSessions(sys, g),
 		newVersion(sys),
 	)
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {

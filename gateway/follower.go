@@ -167,7 +167,7 @@ func (f *follower) row(r store.Row) {
 			st.closed = r.Step
 		}
 	}
-	f.out = append(f.out, rowFrame(r))
+	f.out = append(f.out, RowFrame(r))
 }
 
 // begin says that a turn is queued and started, where that was not said.
@@ -289,7 +289,8 @@ func (f *follower) deltas(st *followed, upto int) {
 	})
 }
 
-func rowFrame(r store.Row) protocol.Message {
+// RowFrame is a row as clients see it: of its reasoning what people can read.
+func RowFrame(r store.Row) protocol.Message {
 	return protocol.Message{
 		SessionID: r.SessionID, Seq: r.Seq, TurnID: r.TurnID, Role: r.Role, Content: r.Content, ReasoningContent: chat.ReasoningText(r.ReasoningContent),
 		ToolCalls: r.ToolCalls, ToolCallID: r.ToolCallID, ToolName: r.ToolName, Media: r.Media, Marker: r.Marker, CreatedAt: r.CreatedAt,

@@ -186,7 +186,7 @@ func TestRecordIsListed(t *testing.T) {
 	turn := r.run(w.SessionID, "hello")
 	r.connect(protocol.Hello{ChatID: "other"})
 
-	var sessions list[sessionJSON]
+	var sessions list[Session]
 	r.get("/api/v1/sessions?channel=cli&chat_id="+url.QueryEscape("a:b"), &sessions)
 	require.Len(t, sessions.Items, 1)
 	require.Equal(t, w.SessionID, sessions.Items[0].ID)
@@ -194,9 +194,9 @@ func TestRecordIsListed(t *testing.T) {
 	r.get("/api/v1/sessions?limit=10", &sessions)
 	require.Len(t, sessions.Items, 2)
 	r.get("/api/v1/sessions?channel=feishu", &sessions)
-	require.Equal(t, []sessionJSON{}, sessions.Items)
+	require.Equal(t, []Session{}, sessions.Items)
 
-	var session sessionJSON
+	var session Session
 	at := "/api/v1/sessions/" + url.PathEscape(w.SessionID)
 	r.get(at, &session)
 	require.EqualValues(t, 1, session.MessageCount)
@@ -211,13 +211,13 @@ func TestRecordIsListed(t *testing.T) {
 	require.Equal(t, "hello", rows.Items[0].Content)
 	require.Empty(t, rows.Next)
 
-	var turns list[turnJSON]
+	var turns list[Turn]
 	r.get("/api/v1/turns?status=completed", &turns)
 	require.Len(t, turns.Items, 1)
 	require.Equal(t, turn, turns.Items[0].ID)
 	r.get("/api/v1/turns?status=running", &turns)
 	require.Empty(t, turns.Items)
-	var one turnJSON
+	var one Turn
 	r.get("/api/v1/turns/"+turn, &one)
 	require.Equal(t, chat.TurnCompleted, one.Status)
 	require.EqualValues(t, 10, one.Usage.PromptTokens)
@@ -382,4 +382,43 @@ func TestHealthThatIsBadIsLookedAtAgainSooner(t *testing.T) {
 	require.Equal(t, http.StatusOK, status())
 	now.Add(1)
 	require.Equal(t, http.StatusServiceUnavailable, status())
+}
+
+// Every list ends, and its pages hold everything once.
+func TestListsArePaged(t *testing.T) {
+	r := newRig(t)
+	for i := range 5 {
+		p, w := r.connect(protocol.Hello{ChatID: fmt.Sprintf("chat %d", i)})
+		p.say("1", "hi")
+		expect[protocol.Accepted](p)
+		r.run(w.SessionID, "hello")
+	}
+	for path, key := range map[string]string{"/api/v1/sessions": "id", "/api/v1/turns": "id"} {
+		var all, paged []string
+		collect := func(query string) (next string, n int) {
+			var page list[map[string]any]
+			r.get(path+query, &page)
+			for _, item := range page.Items {
+				paged = append(paged, item[key].(string))
+			}
+			return page.Next, len(page.Items)
+		}
+		next, _ := collect("")
+		require.Empty(t, next, "a list that is whole has no next")
+		all, paged = paged, nil
+		require.Len(t, all, 5)
+		next, pages := "", 0
+		for {
+			var n int
+			next, n = collect("?limit=2&cursor=" + url.QueryEscape(next))
+			pages++
+			if next == "" {
+				break
+			}
+			require.Equal(t, 2, n)
+		}
+		require.Equal(t, 3, pages)
+		require.Equal(t, all, paged)
+		r.refused(http.StatusBadRequest, "bad_request", http.MethodGet, path+"?cursor=nonsense", nil)
+	}
 }

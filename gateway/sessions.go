@@ -17,7 +17,8 @@ func (s *Server) sessionRoutes() []route {
 	}
 }
 
-type sessionJSON struct {
+// Session is a session as the API tells it.
+type Session struct {
 	ID                string          `json:"id"`
 	Channel           string          `json:"channel"`
 	ChatID            string          `json:"chat_id"`
@@ -35,8 +36,9 @@ type sessionJSON struct {
 	DeletedAt         int64           `json:"deleted_at,omitempty"`
 }
 
-func sessionOf(x store.Session) sessionJSON {
-	return sessionJSON{
+// SessionOf tells a session.
+func SessionOf(x store.Session) Session {
+	return Session{
 		ID: x.ID, Channel: x.Channel, ChatID: x.ChatID, DialogID: x.DialogID, Title: x.Title, Agent: x.Agent, Active: x.Active,
 		CreatedAt: x.CreatedAt, LastActiveAt: x.LastActiveAt, MessageCount: x.MessageCount, TotalMessageCount: x.TotalMessageCount,
 		LastSeq: x.LastSeq, ResetCutoffSeq: x.ResetCutoffSeq, RoutingInfo: x.RoutingInfo, DeletedAt: x.DeletedAt,
@@ -44,16 +46,17 @@ func sessionOf(x store.Session) sessionJSON {
 }
 
 func (s *Server) listSessions(w http.ResponseWriter, r *http.Request) error {
-	limit, err := limitOf(r)
+	limit, after, err := pageOf(r)
 	if err != nil {
 		return err
 	}
 	q := r.URL.Query()
-	found, err := s.deps.Record.Sessions(r.Context(), store.SessionFilter{Channel: q.Get("channel"), ChatID: q.Get("chat_id"), Limit: limit})
+	found, err := s.deps.Record.Sessions(r.Context(), store.SessionFilter{Channel: q.Get("channel"), ChatID: q.Get("chat_id"), After: after, Limit: limit + 1})
 	if err != nil {
 		return err
 	}
-	return writeList(w, each(found, sessionOf), "")
+	found, next := cutPage(found, limit, func(x store.Session) store.After { return store.After{At: x.LastActiveAt, ID: x.ID} })
+	return writeList(w, each(found, SessionOf), next)
 }
 
 func (s *Server) getSession(w http.ResponseWriter, r *http.Request) error {
@@ -61,7 +64,7 @@ func (s *Server) getSession(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return writeJSON(w, http.StatusOK, sessionOf(x))
+	return writeJSON(w, http.StatusOK, SessionOf(x))
 }
 
 func (s *Server) listMessages(w http.ResponseWriter, r *http.Request) error {
@@ -85,7 +88,27 @@ func (s *Server) listMessages(w http.ResponseWriter, r *http.Request) error {
 	if n := len(rows); n == limit || n > 0 && rows[n-1].Seq < session.LastSeq { // large rows come in smaller lists
 		next = strconv.FormatInt(rows[len(rows)-1].Seq, 10)
 	}
-	return writeList(w, each(rows, func(x store.Row) protocol.Message { return rowFrame(x) }), next)
+	return writeList(w, each(rows, func(x store.Row) protocol.Message { return RowFrame(x) }), next)
+}
+
+// pageOf reads ?limit= and ?cursor=, the "next" of the page before.
+func pageOf(r *http.Request) (limit int, after store.After, err error) {
+	if limit, err = limitOf(r); err != nil {
+		return 0, after, err
+	}
+	if after, err = store.ParseAfter(r.URL.Query().Get("cursor")); err != nil {
+		return 0, after, badRequest("cursor: %s", err)
+	}
+	return limit, after, nil
+}
+
+// cutPage cuts a list that was read with one item more than the page has, and returns
+// where the next page begins, "" = nowhere.
+func cutPage[T any](items []T, limit int, at func(T) store.After) (page []T, next string) {
+	if len(items) <= limit {
+		return items, ""
+	}
+	return items[:limit], at(items[limit-1]).String()
 }
 
 const (

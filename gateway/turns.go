@@ -17,7 +17,8 @@ func (s *Server) turnRoutes() []route {
 	}
 }
 
-type turnJSON struct {
+// Turn is a turn as the API tells it.
+type Turn struct {
 	ID                string            `json:"id"`
 	SessionID         string            `json:"session_id"`
 	InboundID         string            `json:"inbound_id"`
@@ -36,11 +37,12 @@ type turnJSON struct {
 
 // turnCallsJSON is a turn with its model calls.
 type turnCallsJSON struct {
-	turnJSON
-	ModelCalls []modelCallJSON `json:"model_calls"`
+	Turn
+	ModelCalls []ModelCall `json:"model_calls"`
 }
 
-type modelCallJSON struct {
+// ModelCall is a call of a model as the API tells it.
+type ModelCall struct {
 	Step       int        `json:"step"`
 	Attempt    int        `json:"attempt"`
 	Model      string     `json:"model"`
@@ -50,17 +52,23 @@ type modelCallJSON struct {
 	Usage      chat.Usage `json:"usage"`
 	DurationMS int64      `json:"duration_ms"`
 	CreatedAt  int64      `json:"created_at"`
+	// Rows are those of the session that the request held ("1-3,7"), Stubs those of them
+	// that only name where the whole is.
+	Rows  string `json:"request_rows,omitempty"`
+	Stubs string `json:"request_stubs,omitempty"`
 }
 
-func modelCallOf(c store.ModelCall) modelCallJSON {
-	return modelCallJSON{
+// ModelCallOf tells a model call.
+func ModelCallOf(c store.ModelCall) ModelCall {
+	return ModelCall{
 		Step: c.Step, Attempt: c.Attempt, Model: c.Model, Provider: c.Provider, Status: c.Status(), Error: c.Error,
-		Usage: c.Usage, DurationMS: c.DurationMS, CreatedAt: c.CreatedAt,
+		Usage: c.Usage, DurationMS: c.DurationMS, CreatedAt: c.CreatedAt, Rows: c.Rows.String(), Stubs: c.Stubs.String(),
 	}
 }
 
-func turnOf(t store.Turn) turnJSON {
-	return turnJSON{
+// TurnOf tells a turn.
+func TurnOf(t store.Turn) Turn {
+	return Turn{
 		ID: t.ID, SessionID: t.SessionID, InboundID: t.InboundID, Status: t.Status, Model: t.Model, Steps: t.Steps, Usage: t.Usage,
 		Error: turnFrame(t).Error, CancelRequestedAt: t.CancelRequestedAt, WorkflowID: t.WorkflowID, RunID: t.RunID,
 		CreatedAt: t.CreatedAt, StartedAt: t.StartedAt, FinishedAt: t.FinishedAt,
@@ -68,7 +76,7 @@ func turnOf(t store.Turn) turnJSON {
 }
 
 func (s *Server) listTurns(w http.ResponseWriter, r *http.Request) error {
-	limit, err := limitOf(r)
+	limit, after, err := pageOf(r)
 	if err != nil {
 		return err
 	}
@@ -76,11 +84,12 @@ func (s *Server) listTurns(w http.ResponseWriter, r *http.Request) error {
 	if status != "" && status != chat.TurnQueued && status != chat.TurnRunning && !status.Final() {
 		return badRequest("status must be queued, running, completed, failed or cancelled")
 	}
-	found, err := s.deps.Record.Turns(r.Context(), store.TurnFilter{SessionID: r.URL.Query().Get("session_id"), Status: status, Limit: limit})
+	found, err := s.deps.Record.Turns(r.Context(), store.TurnFilter{SessionID: r.URL.Query().Get("session_id"), Status: status, After: after, Limit: limit + 1})
 	if err != nil {
 		return err
 	}
-	return writeList(w, each(found, turnOf), "")
+	found, next := cutPage(found, limit, func(t store.Turn) store.After { return store.After{At: t.CreatedAt, ID: t.ID} })
+	return writeList(w, each(found, TurnOf), next)
 }
 
 func (s *Server) getTurn(w http.ResponseWriter, r *http.Request) error {
@@ -92,7 +101,7 @@ func (s *Server) getTurn(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return writeJSON(w, http.StatusOK, turnCallsJSON{turnOf(t), each(calls, modelCallOf)})
+	return writeJSON(w, http.StatusOK, turnCallsJSON{TurnOf(t), each(calls, ModelCallOf)})
 }
 
 // postStop asks for a turn to stop: a waiting one has stopped when this answers, a
@@ -113,5 +122,5 @@ func (s *Server) postStop(w http.ResponseWriter, r *http.Request) error {
 	if got.Running {
 		status = http.StatusAccepted
 	}
-	return writeJSON(w, status, turnOf(got.Turn))
+	return writeJSON(w, status, TurnOf(got.Turn))
 }

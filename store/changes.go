@@ -74,7 +74,8 @@ func (s *Store) Changes(ctx context.Context, sessionID string, c Cursor) (Change
 type TurnFilter struct {
 	SessionID string
 	Status    chat.TurnStatus
-	Limit     int // 0 = 100
+	After     After // by created_at
+	Limit     int   // 0 = 100
 }
 
 // Turns lists turns, newest first.
@@ -82,7 +83,8 @@ func (s *Store) Turns(ctx context.Context, f TurnFilter) ([]Turn, error) {
 	var out []Turn
 	err := s.view(ctx, func(q querier) error {
 		rows, err := q.rows(`SELECT `+turnColumns+` FROM turns WHERE (?1 = '' OR session_id = ?1) AND (?2 = '' OR status = ?2)
-			ORDER BY created_at DESC, rowid DESC LIMIT ?3`, f.SessionID, f.Status, limit(f.Limit))
+			AND (?4 = '' OR (created_at, id) < (?3, ?4))
+			ORDER BY created_at DESC, id DESC LIMIT ?5`, f.SessionID, f.Status, f.After.At, f.After.ID, limit(f.Limit))
 		out, err = collect(rows, err, scanTurn)
 		return err
 	})

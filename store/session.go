@@ -112,7 +112,8 @@ func (t *tx) openChat(n NewSession) (Session, bool, error) {
 type SessionFilter struct {
 	Channel string
 	ChatID  string
-	Limit   int // 0 = 100
+	After   After // by last_active_at
+	Limit   int   // 0 = 100
 }
 
 // Sessions lists sessions that are not deleted, the most recently active first.
@@ -121,7 +122,8 @@ func (s *Store) Sessions(ctx context.Context, f SessionFilter) ([]Session, error
 	err := s.view(ctx, func(q querier) error {
 		rows, err := q.rows(`SELECT `+sessionColumns+` FROM sessions
 			WHERE deleted_at IS NULL AND (?1 = '' OR channel = ?1) AND (?2 = '' OR chat_id = ?2)
-			ORDER BY last_active_at DESC, id DESC LIMIT ?3`, f.Channel, f.ChatID, limit(f.Limit))
+			AND (?4 = '' OR (last_active_at, id) < (?3, ?4))
+			ORDER BY last_active_at DESC, id DESC LIMIT ?5`, f.Channel, f.ChatID, f.After.At, f.After.ID, limit(f.Limit))
 		out, err = collect(rows, err, scanSession)
 		return err
 	})

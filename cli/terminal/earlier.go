@@ -49,7 +49,7 @@ rows:
 }
 
 func earlierLines(m protocol.Message) (lines []string, isText bool) {
-	text := strings.TrimRight(clean(m.Content), "\n")
+	text := strings.TrimRight(Clean(m.Content), "\n")
 	switch {
 	case m.Role == chat.RoleTool:
 		return []string{oneLine("· " + m.ToolName + ": " + text)}, false

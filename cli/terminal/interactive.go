@@ -58,7 +58,7 @@ func converse(ctx context.Context, c Talk, in Editor, screen *Screen) error {
 			}
 			screen.Say(say)
 		case l := <-lines:
-			switch text := strings.TrimSpace(clean(l.text)); {
+			switch text := strings.TrimSpace(Clean(l.text)); {
 			case errors.Is(l.err, io.EOF):
 				return nil
 			case l.err != nil:
@@ -76,7 +76,7 @@ func converse(ctx context.Context, c Talk, in Editor, screen *Screen) error {
 			case e.err == nil:
 				screen.Answered(e.outcome)
 			case errors.As(e.err, &refused):
-				screen.Say(clean(e.err.Error()))
+				screen.Say(Clean(e.err.Error()))
 			default:
 				return interrupted(e.err)
 			}

@@ -65,7 +65,7 @@ func (a *Aside) Frame(f protocol.ServerFrame) {
 		a.Say(NoticeText(f))
 	case protocol.Error:
 		if f.ID == "" {
-			a.Say(fmt.Sprintf("the gateway says: %s (%s)", clean(f.Message), f.Code))
+			a.Say(fmt.Sprintf("the gateway says: %s (%s)", Clean(f.Message), f.Code))
 		}
 	}
 }

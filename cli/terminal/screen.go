@@ -89,12 +89,12 @@ func (s *Screen) Frame(f protocol.ServerFrame) {
 		}
 	case protocol.Command:
 		s.unask(func(text string) bool { return strings.HasPrefix(text, "/"+f.Name) })
-		s.aside(strings.TrimRight(clean(f.Text), "\n"))
+		s.aside(strings.TrimRight(Clean(f.Text), "\n"))
 	case protocol.Notice:
 		s.aside(NoticeText(f))
 	case protocol.Error:
 		if f.ID == "" {
-			s.aside(fmt.Sprintf("the gateway says: %s (%s)", clean(f.Message), f.Code))
+			s.aside(fmt.Sprintf("the gateway says: %s (%s)", Clean(f.Message), f.Code))
 		}
 	}
 }
@@ -108,7 +108,7 @@ func (s *Screen) welcome(w protocol.Welcome) {
 	if title == "" {
 		title = w.SessionID
 	}
-	s.say(fmt.Sprintf("%s, answered by %s. /help lists commands, Ctrl-D leaves.", clean(title), clean(w.Model)))
+	s.say(fmt.Sprintf("%s, answered by %s. /help lists commands, Ctrl-D leaves.", Clean(title), Clean(w.Model)))
 }
 
 func (s *Screen) delta(d protocol.Delta) {
@@ -125,7 +125,7 @@ func (s *Screen) delta(d protocol.Delta) {
 		s.turn, s.step, s.attempt = d.TurnID, d.Step, d.Attempt
 	}
 	s.streamed.WriteString(d.Text)
-	s.write(clean(d.Text))
+	s.write(Clean(d.Text))
 }
 
 func (s *Screen) tool(t protocol.Tool) {
@@ -133,12 +133,12 @@ func (s *Screen) tool(t protocol.Tool) {
 	case "started":
 		what := oneLine(t.Summary) // it begins with the tool's name
 		if what == "" {
-			what = clean(t.Name)
+			what = Clean(t.Name)
 		}
 		s.say("· " + what)
 	case "completed":
 	default:
-		s.say(fmt.Sprintf("· %s: %s", clean(t.Name), t.Status))
+		s.say(fmt.Sprintf("· %s: %s", Clean(t.Name), t.Status))
 	}
 }
 
@@ -147,7 +147,7 @@ func (s *Screen) row(m protocol.Message) {
 	switch {
 	case m.Role == chat.RoleUser && s.unask(func(text string) bool { return m.Content == text }):
 	case m.Role == chat.RoleUser: // said by somebody else, or elsewhere
-		s.aside("> " + clean(m.Content))
+		s.aside("> " + Clean(m.Content))
 	case m.Marker == chat.MarkerOutbound: // came as a notice when it was sent
 	case m.Role == chat.RoleAssistant:
 		s.answer(m)
@@ -165,10 +165,10 @@ func (s *Screen) answer(m protocol.Message) {
 	switch rest, ok := strings.CutPrefix(m.Content, shown); {
 	case m.Content == "":
 	case ok && shown != "": // some of it may have been left out on the way
-		s.write(clean(rest))
+		s.write(Clean(rest))
 	default:
 		s.freshLine()
-		s.write(clean(m.Content))
+		s.write(Clean(m.Content))
 	}
 	s.freshLine()
 	s.forget()
@@ -223,7 +223,7 @@ func (s *Screen) put(lines string) {
 // oneLine shortens a summary to what fits beside a tool's name.
 func oneLine(text string) string {
 	const most = 160
-	text = strings.Join(strings.Fields(clean(text)), " ")
+	text = strings.Join(strings.Fields(Clean(text)), " ")
 	if r := []rune(text); len(r) > most {
 		return string(r[:most]) + "…"
 	}

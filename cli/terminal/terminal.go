@@ -26,13 +26,13 @@ func (e *FailedError) Error() string {
 	o := e.Outcome
 	switch {
 	case o.Command != nil:
-		return "the command failed: " + clean(o.Reply)
+		return "the command failed: " + Clean(o.Reply)
 	case o.Status == protocol.TurnCancelled:
 		return "the turn was cancelled"
 	case o.Problem != nil && o.Problem.Message != "":
-		return "the turn failed: " + clean(o.Problem.Message)
+		return "the turn failed: " + Clean(o.Problem.Message)
 	case o.Reply != "":
-		return "the turn failed: " + clean(o.Reply)
+		return "the turn failed: " + Clean(o.Reply)
 	default:
 		return "the turn failed without a reason: see the gateway's log"
 	}
@@ -53,9 +53,9 @@ func interrupted(err error) error {
 	return err
 }
 
-// clean takes out what could drive a terminal: whatever the model or a tool wrote
+// Clean takes out what could drive a terminal: whatever the model or a tool wrote
 // must not move the cursor, change colours or set the title.
-func clean(s string) string {
+func Clean(s string) string {
 	return strings.Map(func(r rune) rune {
 		if unwanted(r) {
 			return -1
@@ -79,7 +79,7 @@ func line(s string) string {
 
 // NoticeText is how a notice reads in a terminal.
 func NoticeText(n protocol.Notice) string {
-	text := strings.TrimRight(clean(n.Text), "\n")
+	text := strings.TrimRight(Clean(n.Text), "\n")
 	switch n.Level {
 	case "warn", "error":
 		return fmt.Sprintf("%s: %s", n.Level, text)

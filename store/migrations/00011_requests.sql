@@ -5,3 +5,6 @@
 -- call is from before this was kept, or its request was not made of rows.
 ALTER TABLE model_calls ADD COLUMN request_rows TEXT;
 ALTER TABLE model_calls ADD COLUMN request_stubs TEXT;
+
+-- Lists of turns are read newest first.
+CREATE INDEX turns_created ON turns (created_at, id);

@@ -1,0 +1,169 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"picobot/cli/terminal"
+	"picobot/gateway"
+	"picobot/internal/chat"
+	"picobot/internal/protocol"
+	"picobot/store"
+)
+
+// shownTurns is how many turns `sessions show` lists.
+const shownTurns = 20
+
+func newSessionsShow(sys System, g *globals) *cobra.Command {
+	var asJSON bool
+	var turn string
+	var step int
+	cmd := &cobra.Command{
+		Use:   "show ID",
+		Short: "Show a session and its latest turns, or what the model was sent in one of them",
+		Long: `Show a session and its latest turns.
+
+With --turn: every call of a model in that turn, with the rows of the session that
+its request held, in order. A row that the request only named the file of, because it
+did not fit, is marked as a stub. Tools, images and the day's date are not rows.`,
+		Example: `  picobot sessions show cli:terminal:01M8…
+  picobot sessions show cli:terminal:01M8… --turn 01M9… --step 2`,
+		Args: oneArg("ID"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if step != 0 && turn == "" {
+				return usagef("--step needs --turn")
+			}
+			return g.reading(cmd, sys, func(record *store.Store) error {
+				s, err := findSession(cmd, record, args[0])
+				if err != nil {
+					return err
+				}
+				if turn == "" {
+					return showSession(cmd.Context(), sys.Stdout, record, s, asJSON)
+				}
+				return showRequests(cmd.Context(), sys.Stdout, record, s, turn, step, asJSON)
+			})
+		},
+	}
+	cmd.Flags().StringVar(&turn, "turn", "", "show what the model was sent in this `turn`")
+	cmd.Flags().IntVar(&step, "step", 0, "only of this `step` of the turn")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON value")
+	return cmd
+}
+
+// shownSession is a session with its latest turns.
+type shownSession struct {
+	gateway.Session
+	Turns []gateway.Turn `json:"turns"`
+}
+
+func showSession(ctx context.Context, out io.Writer, record *store.Store, s store.Session, asJSON bool) error {
+	found, err := record.Turns(ctx, store.TurnFilter{SessionID: s.ID, Limit: shownTurns})
+	if err != nil {
+		return err
+	}
+	shown := shownSession{Session: gateway.SessionOf(s), Turns: make([]gateway.Turn, len(found))}
+	for i, t := range found {
+		shown.Turns[i] = gateway.TurnOf(t)
+	}
+	if asJSON {
+		return printJSON(out, shown)
+	}
+	t := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	for _, line := range [][2]string{
+		{"id", s.ID}, {"title", s.Title}, {"agent", s.Agent}, {"chat", s.ChatID}, {"channel", s.Channel},
+		{"created", moment(s.CreatedAt)}, {"last active", moment(s.LastActiveAt)}, {"deleted", moment(s.DeletedAt)},
+		{"messages", fmt.Sprintf("%d of people, %d in all", s.MessageCount, s.TotalMessageCount)},
+	} {
+		if line[1] != "" {
+			_, _ = fmt.Fprintf(t, "%s\t%s\n", line[0], cell(line[1]))
+		}
+	}
+	if err := t.Flush(); err != nil || len(found) == 0 {
+		return err
+	}
+	_, _ = fmt.Fprintln(out)
+	return printList(out, false, shown.Turns, []string{"TURN", "STATUS", "MODEL", "STEPS", "TOKENS", "BEGUN"}, func(t gateway.Turn) []string {
+		return []string{t.ID, string(t.Status), t.Model, fmt.Sprint(t.Steps), fmt.Sprint(t.Usage.PromptTokens + t.Usage.CompletionTokens), moment(t.CreatedAt)}
+	})
+}
+
+// request is a call of a model with what it was sent.
+type request struct {
+	gateway.ModelCall
+	Messages []sentRow `json:"messages"`
+}
+
+// sentRow is a row as a request held it.
+type sentRow struct {
+	protocol.Message
+	Stub bool `json:"stub,omitempty"` // only the name of a file that has the whole
+}
+
+func showRequests(ctx context.Context, out io.Writer, record *store.Store, s store.Session, turnID string, step int, asJSON bool) error {
+	calls, err := record.ModelCalls(ctx, turnID)
+	if err != nil {
+		return err
+	}
+	if t, err := record.Turn(ctx, turnID); err != nil || t.SessionID != s.ID {
+		return fmt.Errorf("there is no turn %q in session %s: `picobot sessions show %s` lists the latest", turnID, s.ID, s.ID)
+	}
+	requests := []request{}
+	for _, c := range calls {
+		if step != 0 && c.Step != step {
+			continue
+		}
+		rows, err := record.RequestRows(ctx, s.ID, c)
+		if err != nil {
+			return err
+		}
+		r := request{ModelCall: gateway.ModelCallOf(c), Messages: make([]sentRow, len(rows))}
+		for i, row := range rows {
+			r.Messages[i] = sentRow{gateway.RowFrame(row), c.Stubs.Has(row.Seq)}
+		}
+		requests = append(requests, r)
+	}
+	if asJSON {
+		return printJSON(out, requests)
+	}
+	for _, r := range requests {
+		printRequest(out, r)
+	}
+	if len(requests) == 0 {
+		_, _ = fmt.Fprintln(out, "no model was asked")
+	}
+	return nil
+}
+
+func printRequest(out io.Writer, r request) {
+	_, _ = fmt.Fprintf(out, "== step %d, attempt %d: model %s of %s, %s, %d + %d tokens, %d ms\n",
+		r.Step, r.Attempt, cell(r.Model), cell(r.Provider), strings.TrimSpace(r.Status+" "+cell(r.Error)), r.Usage.PromptTokens, r.Usage.CompletionTokens, r.DurationMS)
+	if r.Rows == "" {
+		_, _ = fmt.Fprintln(out, "   which rows it was sent is not known: the call is from before that was recorded")
+	}
+	for _, m := range r.Messages {
+		kind := string(m.Role)
+		if m.Marker != "" {
+			kind += ", " + string(m.Marker)
+		}
+		if m.ToolName != "" {
+			kind += " " + cell(m.ToolName)
+		}
+		if m.Stub {
+			kind += ", sent as a stub"
+		}
+		_, _ = fmt.Fprintf(out, "-- row %d (%s)\n", m.Seq, kind)
+		if m.Content != "" {
+			_, _ = fmt.Fprintln(out, terminal.Clean(m.Content))
+		}
+		for _, c := range m.ToolCalls {
+			_, _ = fmt.Fprintf(out, "   calls %s %s\n", cell(c.Function.Name), terminal.Clean(chat.RawArguments(c.Function.Arguments)))
+		}
+	}
+	_, _ = fmt.Fprintln(out)
+}
