@@ -74,7 +74,7 @@ func (f field) parse(text string) (set uint64, err error) {
 	for item := range strings.SplitSeq(text, ",") {
 		one, err := f.item(item)
 		if err != nil {
-			return 0, fmt.Errorf("the %s %s; write for example %s", f.name, err, f.sample)
+			return 0, fmt.Errorf("the %s %w; write for example %s", f.name, err, f.sample)
 		}
 		set |= one
 	}

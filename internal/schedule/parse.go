@@ -87,6 +87,11 @@ func (p *parser) add(path, format string, args ...any) {
 	}
 }
 
+// noted reports whether there is a problem with a path already.
+func (p *parser) noted(path string) bool {
+	return slices.ContainsFunc(p.problems, func(one Problem) bool { return one.Path == path })
+}
+
 // object is a JSON object whose keys are known.
 type object struct {
 	p       *parser

@@ -131,7 +131,8 @@ func (p Plan) nextCron(after time.Time) (time.Time, bool) {
 			return time.Time{}, false
 		case !p.plain(day):
 			if p.near(day) {
-				if begin := time.Date(day.Year(), day.Month(), day.Day()-1, 12, 0, 0, 0, p.loc); begin.After(after) {
+				noon := time.Date(day.Year(), day.Month(), day.Day(), 12, 0, 0, 0, p.loc)
+				if begin := noon.Add(-36 * time.Hour); begin.After(after) {
 					after = begin // until then nothing is due
 				}
 				return p.nextNearChange(after)

@@ -16,10 +16,10 @@ func (p *parser) job(o object) Job {
 		MisfireGraceSeconds: o.count("misfire_grace_seconds", maxSeconds),
 		Enabled:             o.flag("enabled", true),
 	}
-	if why := BadID(j.ID); why != "" && (j.ID != "" || !o.has("id")) {
+	if why := BadID(j.ID); why != "" && !p.noted(o.at("id")) {
 		p.add(o.at("id"), "%s", why)
 	}
-	if j.Kind == "" && !o.has("kind") {
+	if j.Kind == "" && !p.noted(o.at("kind")) {
 		p.add(o.at("kind"), `is missing; write "outbound_message", "agent_task", "silent_agent_task" or "internal_event"`)
 	}
 	j.Schedule = p.spec(o)
@@ -54,7 +54,7 @@ func (p *parser) spec(job object) Spec {
 	}
 	s := Spec{Type: o.oneOf("type", Delay, Interval, At, CronType), TimeZone: o.name("time_zone")}
 	if s.Type == "" {
-		if !o.has("type") {
+		if !p.noted(o.at("type")) && !p.noted(o.path) {
 			p.add(o.at("type"), `is missing; write "delay", "interval", "at" or "cron"`)
 		}
 		return s
@@ -132,12 +132,12 @@ func (p *parser) target(job object, kind Kind) Target {
 	case !job.has("target"):
 		p.add(o.path, `is missing; write {"channel": "cli", "chat_id": "…"}: the chat the job speaks to`)
 		return t
-	case t.Channel == "" && !o.has("channel"):
+	case t.Channel == "" && !p.noted(o.at("channel")):
 		p.add(o.at("channel"), "is missing; %s", suggest("", p.rules.Channels))
 	case len(p.rules.Channels) > 0 && !slices.Contains(p.rules.Channels, t.Channel):
 		p.add(o.at("channel"), "there is no channel %s; %s", clip(t.Channel), suggest(t.Channel, p.rules.Channels))
 	}
-	if t.ChatID == "" {
+	if t.ChatID == "" && !p.noted(o.at("chat_id")) {
 		p.add(o.at("chat_id"), "is missing; write the id of the chat the job speaks to")
 	}
 	return t
@@ -160,7 +160,8 @@ func (p *parser) payload(job object, kind Kind) Payload {
 	if pay.Agent != "" && len(p.rules.Agents) > 0 && !slices.Contains(p.rules.Agents, pay.Agent) {
 		p.add(o.at("agent"), "there is no agent %s; %s", clip(pay.Agent), suggest(pay.Agent, p.rules.Agents))
 	}
-	needs, own := "", []string{"timeout_seconds", "metadata"}
+	own := []string{"timeout_seconds", "metadata"}
+	var needs string
 	switch kind {
 	case InternalEvent:
 		needs = "event"
