@@ -71,3 +71,61 @@ func TestMemoryFollowsThePersonThroughChatsAndNobodyElse(t *testing.T) {
 		"user|cli:alice|notes|颜色|memory_manage|cli|two|two|user|tools remember 颜色 = 喜欢蓝色; recall 颜色")
 	sound(t, h)
 }
+
+// The command line shows and changes what is remembered, with a gateway and, as far as
+// reading goes, without one.
+func TestMemoryCommand(t *testing.T) {
+	h := harness.New(t)
+	run := func(code int, args ...string) string {
+		t.Helper()
+		r := h.Run(append([]string{"memory"}, args...)...)
+		if r.Code != code || code != 0 && r.Stdout != "" {
+			t.Errorf("memory %q: exit code %d\nstdout: %s\nstderr: %s", args, r.Code, r.Stdout, r.Stderr)
+		}
+		return r.Stdout + r.Stderr
+	}
+	expect := func(want, got string) {
+		t.Helper()
+		if !matches(strings.TrimSpace(got), want) {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+	expect("picobot: there is no record in *", run(1, "list"))
+	expect("picobot: no gateway runs: start it with *", run(1, "put", "a", "b", "c"))
+	g := h.StartGateway()
+	if r := h.Run("agent", "-m", "remember 生日 = 五月三日"); r.Code != 0 {
+		t.Fatalf("%+v", r)
+	}
+	expect("", run(0, "put", "--scope", "feishu:ou_1", "work", "飞书机器人", "回调地址在网关后面"))
+	r := h.RunInput("from standard input\n", "memory", "put", "notes", "stdin", "-")
+	if r.Code != 0 {
+		t.Errorf("%+v", r)
+	}
+	read := func() {
+		t.Helper()
+		expect("SCOPE*NAMESPACE*KEY*UPDATED*CONTENT*cli:*notes*stdin*from standard input*cli:*notes*生日*五月三日*feishu:ou_1*work*飞书机器人*回调地址在网关后面", run(0, "list"))
+		expect("SCOPE*feishu:ou_1*work*飞书机器人*", run(0, "list", "--scope", "feishu:ou_1"))
+		expect("SCOPE*\n*notes*stdin*", run(0, "list", "--limit", "1"))
+		expect("SCOPE*\nfeishu:ou_1*work*飞书机器人*回调地址在网关后面", run(0, "search", "飞书"))
+		expect("[]", run(0, "search", "--json", "--scope", "feishu:ou_1", "生日"))
+		expect(`[*{*"scope_key": "feishu:ou_1",*"memory_key": "飞书机器人",*"content": "回调地址在网关后面"*}*]`, run(0, "list", "--json", "--namespace", "work"))
+		expect("五月三日", run(0, "show", "notes", "生日"))
+		expect(`*"source_type": "memory_manage"*`, run(0, "show", "--json", "notes", "生日"))
+		expect("picobot: there is no memory \"日生\" in namespace \"notes\"; the nearest are notes/生日", run(1, "show", "notes", "日生"))
+		if lines := strings.Split(strings.TrimSpace(run(0, "export")), "\n"); len(lines) != 3 || !strings.HasPrefix(lines[0], `{"id":`) {
+			t.Errorf("exported %q", lines)
+		}
+	}
+	read()
+	g.Stop()
+	read()
+	expect("picobot: no gateway runs*", run(1, "delete", "notes", "生日"))
+	h.StartGateway()
+	expect("", run(0, "delete", "notes", "生日"))
+	expect("picobot: there is no memory*", run(1, "delete", "notes", "生日"))
+	expect("picobot: the key contains*", run(1, "put", "notes", "a\tb", "x"))
+	for _, usage := range [][]string{{"list", "--scope", "alice"}, {"list", "--limit", "-1"}, {"search"}, {"search", " "}, {"put", "a", "b"}, {"nonsense"}} {
+		run(2, usage...)
+	}
+	sound(t, h)
+}

@@ -1,0 +1,36 @@
+package gateway
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+)
+
+// maxBody bounds what a request carries besides messages, in bytes.
+const maxBody = 1 << 20
+
+// readBody reads a request's body as one JSON object without unknown keys. An empty
+// body is an empty object.
+func readBody(r *http.Request, into any) error {
+	body, err := io.ReadAll(http.MaxBytesReader(nil, r.Body, maxBody))
+	if _, large := errors.AsType[*http.MaxBytesError](err); large {
+		return &httpError{http.StatusRequestEntityTooLarge, "too_large", "the body is larger than 1 MiB"}
+	}
+	if err != nil {
+		return badRequest("the body could not be read: %v", err)
+	}
+	if len(body) == 0 {
+		return nil
+	}
+	d := json.NewDecoder(bytes.NewReader(body))
+	d.DisallowUnknownFields()
+	if err := d.Decode(into); err != nil {
+		return badRequest("the body is not what is expected here: %v", err)
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return badRequest("the body must be one JSON object and nothing after it")
+	}
+	return nil
+}
