@@ -1,6 +1,7 @@
 package activities
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -42,7 +43,7 @@ func (a *Activities) BeginTurn(ctx context.Context, in flow.SessionInput) (flow.
 	if err != nil {
 		return flow.Begun{}, err
 	}
-	agent := a.Agents.Agent(sess.Agent)
+	agent := a.Agents.Agent(cmp.Or(p.Turn.Agent, sess.Agent))
 	b := flow.Begun{
 		TurnID:      p.Turn.ID,
 		Step:        p.Step,

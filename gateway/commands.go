@@ -2,9 +2,10 @@ package gateway
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
-	"fmt"
 	"strings"
+	"time"
 	"unicode"
 
 	"picobot/internal/chat"
@@ -16,6 +17,8 @@ import (
 type command struct {
 	name  string
 	usage string // arguments, as help shows them
+	// leads: after it the chat is in the dialog that the answer names, and so is who said it.
+	leads bool
 	help  text.Message
 	// run does it within the record's transaction, see store.RunCommand: it may be run
 	// again, and changes nothing but the record.
@@ -24,9 +27,19 @@ type command struct {
 
 // invocation is a command as somebody said it.
 type invocation struct {
+	usage string // of the command, as a person writes it
 	args  string
 	words *text.Catalogue // in the language of who said it
 	known commandTable
+	about about
+}
+
+// about is what commands tell of this gateway.
+type about struct {
+	agents   []string // none = any
+	model    func(agent string) Model
+	workflow func(sessionID string) string
+	zone     *time.Location
 }
 
 // outcome is what a command has to say, and what follows from it outside the record.
@@ -42,10 +55,22 @@ type commandTable []command
 
 func newCommandTable() commandTable {
 	return commandTable{
+		{name: "new", usage: "[TITLE]", help: text.HelpNew{}, run: runNew, leads: true},
+		{name: "reset", help: text.HelpReset{}, run: runReset},
+		{name: "sessions", help: text.HelpSessions{}, run: runSessions},
+		{name: "use", usage: "N|ID", help: text.HelpUse{}, run: runUse, leads: true},
+		{name: "switch", usage: "DIALOG_ID", help: text.HelpSwitch{}, run: runUse, leads: true},
+		{name: "rename", usage: "TITLE", help: text.HelpRename{}, run: runRename},
+		{name: "delete", help: text.HelpDelete{}, run: runDelete, leads: true},
+		{name: "info", help: text.HelpInfo{}, run: runInfo},
 		{name: "stop", help: text.HelpStop{}, run: runStop},
+		{name: "agent", usage: "[NAME]", help: text.HelpAgent{}, run: runAgent},
 		{name: "help", help: text.HelpHelp{}, run: runHelp},
 	}
 }
+
+// written is the command as a person writes it.
+func (c command) written() string { return strings.TrimSpace("/" + c.name + " " + c.usage) }
 
 func (t commandTable) find(name string) (command, bool) {
 	for _, cmd := range t {
@@ -79,7 +104,10 @@ func (s *Server) runCommand(ctx context.Context, m store.Inbound, words *text.Ca
 		name = cut(name)
 		cmd.run = unknown(name)
 	}
-	in := invocation{args: strings.TrimSpace(args), words: words, known: s.commands}
+	in := invocation{
+		usage: cmd.written(), args: strings.TrimSpace(args), words: words, known: s.commands,
+		about: about{agents: s.opts.Agents, model: s.deps.Model, workflow: s.deps.Workflow, zone: s.opts.Zone},
+	}
 	var then func(*Server)
 	ctx, cancel := s.recordContext(ctx)
 	defer cancel()
@@ -105,18 +133,28 @@ func cut(name string) string {
 
 func say(t string) outcome { return outcome{CommandAnswer: store.CommandAnswer{Text: t}} }
 
+// refuse is say for a command that did nothing.
+func refuse(t string) outcome {
+	return outcome{CommandAnswer: store.CommandAnswer{Text: t, Failed: true}}
+}
+
+// with adds what programs read of an answer.
+func (o outcome) with(data any) (outcome, error) {
+	b, err := json.Marshal(data)
+	o.Data = b
+	return o, err
+}
+
 func unknown(name string) func(*store.CommandTx, invocation) (outcome, error) {
 	return func(_ *store.CommandTx, in invocation) (outcome, error) {
-		o := say(in.words.Say(text.UnknownCommand{Name: name, Known: in.known.names()}))
-		o.Failed = true
-		return o, nil
+		return refuse(in.words.Say(text.UnknownCommand{Name: name, Known: in.known.names()})), nil
 	}
 }
 
 func runHelp(_ *store.CommandTx, in invocation) (outcome, error) {
 	lines := []string{in.words.Say(text.HelpHeading{})}
 	for _, cmd := range in.known {
-		lines = append(lines, strings.TrimSpace(fmt.Sprintf("/%s %s", cmd.name, cmd.usage))+": "+in.words.Say(cmd.help))
+		lines = append(lines, cmd.written()+": "+in.words.Say(cmd.help))
 	}
 	return say(strings.Join(lines, "\n")), nil
 }

@@ -129,7 +129,7 @@ func TestCommand_RecordCannotBeWritten_IsNotAcceptedAndMayComeAgain(t *testing.T
 	p.say("1", "work")
 	turn := p.accepted().TurnID
 	r.begin(w.SessionID)
-	p.settled()
+	p.until(isRow("user"))
 	unlock := r.lock()
 	p.say("s", "/stop")
 	require.Equal(t, "s", p.error(protocol.CodeStoreUnavailable).ID)
@@ -164,4 +164,23 @@ func TestRepeatedMessage_FromAReadOnlySessionOrWithItsFileGone_IsAnsweredAgain(t
 	again(other, protocol.UserMessage{ID: "1", Content: "hi"})
 	other.say("2", "new")
 	other.error(protocol.CodeReadOnly)
+}
+
+// query returns the first column of a query's rows.
+func query(r *rig, q string, args ...any) []string {
+	r.t.Helper()
+	db, err := sql.Open("sqlite", r.path)
+	require.NoError(r.t, err)
+	defer func() { require.NoError(r.t, db.Close()) }()
+	rows, err := db.Query(q, args...)
+	require.NoError(r.t, err)
+	defer func() { require.NoError(r.t, rows.Close()) }()
+	var out []string
+	for rows.Next() {
+		var s string
+		require.NoError(r.t, rows.Scan(&s))
+		out = append(out, s)
+	}
+	require.NoError(r.t, rows.Err())
+	return out
 }

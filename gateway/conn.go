@@ -33,6 +33,9 @@ type conn struct {
 	hello    *protocol.Hello // nil until there was one
 	words    *text.Catalogue // in the peer's language
 	attached store.Session
+	// follows: where the attached dialog is over, the peer goes on in the one that took
+	// its place. Not in a session that was asked for by its id.
+	follows  bool
 	watcher  *live.Watcher
 	follower *follower
 	cursor   store.Cursor
@@ -200,7 +203,10 @@ func (c *conn) tell(ctx context.Context, progress []live.Progress) (told map[str
 			c.show(f)
 		}
 		c.cursor, progress = ch.Next, nil
-		if rows == 0 {
+		if rows > 0 {
+			continue
+		}
+		if ch.Successor == "" || !c.follows || !c.lead(ctx, ch.Successor, false, new(int64)) {
 			return told, nil
 		}
 	}

@@ -200,12 +200,12 @@ func TestRecordIsListed(t *testing.T) {
 	at := "/api/v1/sessions/" + url.PathEscape(w.SessionID)
 	r.get(at, &session)
 	require.EqualValues(t, 1, session.MessageCount)
-	require.EqualValues(t, 3, session.TotalMessageCount)
+	require.EqualValues(t, 4, session.TotalMessageCount) // with the welcome and the prompt
 
 	var rows list[protocol.Message]
-	r.get(at+"/messages?limit=2", &rows)
-	require.Equal(t, "2", rows.Next)
-	require.Equal(t, []chat.Role{chat.RoleSystem, chat.RoleUser}, []chat.Role{rows.Items[0].Role, rows.Items[1].Role})
+	r.get(at+"/messages?limit=3", &rows)
+	require.Equal(t, "3", rows.Next)
+	require.Equal(t, []chat.Marker{chat.MarkerWelcome, chat.MarkerAgentPrompt, ""}, []chat.Marker{rows.Items[0].Marker, rows.Items[1].Marker, rows.Items[2].Marker})
 	r.get(at+"/messages?from_seq="+rows.Next, &rows)
 	require.Len(t, rows.Items, 1)
 	require.Equal(t, "hello", rows.Items[0].Content)
@@ -348,7 +348,7 @@ func TestLargeRowsAreListedInSmallLists(t *testing.T) {
 		p.until(ends(r.run(w.SessionID, strings.Repeat("a", size))))
 	}
 	at := "/api/v1/sessions/" + url.PathEscape(w.SessionID) + "/messages?from_seq="
-	next, seen := "1", 0 // behind the prompt
+	next, seen := "2", 0 // behind the welcome and the prompt
 	for next != "" {
 		var got list[protocol.Message]
 		r.get(at+next, &got)

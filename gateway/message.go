@@ -14,7 +14,7 @@ import (
 func (c *conn) message(ctx context.Context, m protocol.UserMessage) {
 	in := store.Inbound{
 		Channel: chat.ChannelCLI, ChatID: c.hello.ChatID, ExternalID: m.ID, SessionID: c.attached.ID, SenderID: c.hello.SenderID,
-		Content: m.Content, New: newSession(*c.hello),
+		Content: m.Content, New: newSession(*c.hello, c.words), Follow: c.follows,
 	}
 	if strings.HasPrefix(m.Content, "/") {
 		got, err := c.server.runCommand(ctx, in, c.words)
@@ -60,9 +60,19 @@ func (c *conn) accepted(ctx context.Context, id string, got store.Accepted, err 
 		c.failWith(id, err)
 		return
 	}
+	if got.Command == nil && !got.Duplicate && got.SessionID != c.attached.ID {
+		// It was the first after a long silence and has opened a new dialog, or the one that
+		// this peer was at is over.
+		if !c.lead(ctx, got.SessionID, true, new(int64)) {
+			c.log.Warn("a message was accepted in a session that is gone", "session", got.SessionID)
+		}
+	}
 	c.write(protocol.Accepted{ID: id, TurnID: got.Turn.ID, SessionID: got.SessionID, Duplicate: got.Duplicate})
 	if cmd := got.Command; cmd != nil {
 		c.write(protocol.Command{ID: id, Name: cmd.Name, OK: cmd.OK, Text: cmd.Text, Data: cmd.Data})
+		if known, _ := c.server.commands.find(cmd.Name); known.leads && cmd.OK {
+			c.goTo(ctx, *cmd)
+		}
 		return
 	}
 	if !got.Turn.Status.Final() {
@@ -70,6 +80,30 @@ func (c *conn) accepted(ctx context.Context, id string, got store.Accepted, err 
 	}
 	if got.Duplicate {
 		c.present(ctx, got.Turn)
+	}
+}
+
+// goTo takes the peer to the dialog that a command led to, also when the command came
+// again: whoever repeats it has not seen its answer. What is left to tell of the dialog
+// before comes first.
+func (c *conn) goTo(ctx context.Context, cmd store.Command) {
+	c.follows = false
+	c.follow(ctx)
+	if c.lead(ctx, cmd.SessionID, true, nil) {
+		c.follow(ctx)
+		c.handOver(ctx, false)
+		return
+	}
+	// It was deleted since: the chat's active one is where it would lead now.
+	rctx, cancel := c.server.recordContext(ctx)
+	defer cancel()
+	sess, created, err := c.server.deps.Record.OpenChat(rctx, newSession(*c.hello, c.words))
+	if err != nil {
+		c.failWith("", err)
+		return
+	}
+	if c.lead(ctx, sess.ID, created, nil) {
+		c.follow(ctx)
 	}
 }
 

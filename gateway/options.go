@@ -33,6 +33,8 @@ type Options struct {
 	Version         string
 	// Locale is the language for clients that name none; "" = English.
 	Locale string
+	// Zone is that of times told to people; nil = the machine's.
+	Zone *time.Location
 	// Workspace is where attachments named by path must be, MediaDir where all are kept.
 	Workspace string
 	MediaDir  string
@@ -73,6 +75,9 @@ func (o Options) withDefaults() Options {
 	if o.MaxStrangers <= 0 {
 		o.MaxStrangers = 512
 	}
+	if o.Zone == nil {
+		o.Zone = time.Local
+	}
 	if o.ActiveWithin <= 0 {
 		o.ActiveWithin = 24 * time.Hour
 	}
@@ -112,6 +117,8 @@ type Deps struct {
 	Health func(ctx context.Context) Health
 	// Model says which model an agent uses.
 	Model func(agent string) Model
+	// Workflow says where a person can watch the work of a session, "" = nowhere.
+	Workflow func(sessionID string) string
 	// Summarize says what a tool call does in one line, without secrets.
 	Summarize func(name, arguments string) string
 	// KnowsTool says which names of tools may be told apart in metrics; nil = none.
@@ -131,6 +138,9 @@ func (d Deps) withDefaults() (Deps, error) {
 	}
 	if d.Model == nil {
 		d.Model = func(string) Model { return Model{} }
+	}
+	if d.Workflow == nil {
+		d.Workflow = func(string) string { return "" }
 	}
 	if d.Summarize == nil {
 		d.Summarize = func(name, _ string) string { return name }

@@ -19,8 +19,6 @@ func TestClientsThatComeAndGoMissNothing(t *testing.T) {
 	r := newRig(t)
 	first, w := r.connect(protocol.Hello{ChatID: "room"})
 	first.settled()
-	start := w.LastSeq
-
 	g, _ := errgroup.WithContext(t.Context())
 	results := make([]*wanderer, clients)
 	for i := range clients {
@@ -42,10 +40,13 @@ func TestClientsThatComeAndGoMissNothing(t *testing.T) {
 	}
 	require.NoError(t, g.Wait())
 	for _, x := range results {
-		require.EqualValues(t, 1+4*turns, x.seq) // one prompt, and four rows a turn
+		require.EqualValues(t, 2+4*turns, x.seq) // the welcome, one prompt, and four rows a turn
 		require.Len(t, x.ended, turns)
 	}
 }
+
+// start is the seq of the welcome of a new session.
+const start = 1
 
 // wanderer is a client that keeps only what it was shown.
 type wanderer struct {
@@ -77,7 +78,7 @@ func (x *wanderer) connection(turns int) error {
 			return fmt.Errorf("the gateway hung up: %w", p.gone)
 		case protocol.Message:
 			// The prompt is a row that clients are not shown.
-			if f.Seq != x.seq+1 && x.seq != 0 {
+			if f.Seq != x.seq+1 && x.seq != start {
 				return fmt.Errorf("row %d after row %d", f.Seq, x.seq)
 			}
 			x.seq = f.Seq

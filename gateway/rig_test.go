@@ -42,6 +42,9 @@ type rig struct {
 	done   chan struct{}
 }
 
+// expireAfter is the silence after which a rig's dialogs are not gone on with.
+const expireAfter = 24 * time.Hour
+
 type rigOption func(*Options, *Deps)
 
 func newRig(t *testing.T, options ...rigOption) *rig {
@@ -51,6 +54,7 @@ func newRig(t *testing.T, options ...rigOption) *rig {
 	var err error
 	r.record, err = store.Open(t.Context(), store.Options{
 		Path: r.path, Now: time.Now, OnChange: r.hub.Wake, Logger: logger, RetryDelays: []time.Duration{time.Millisecond, time.Millisecond},
+		ExpireAfter: expireAfter,
 	})
 	require.NoError(t, err)
 	r.opts = Options{Addr: "127.0.0.1:0", Token: testToken, TokenGenerated: true, Version: "1.2.3", Workspace: t.TempDir(), MediaDir: t.TempDir()}

@@ -24,7 +24,7 @@ import (
 func TestMessageIsAnsweredInOrder(t *testing.T) {
 	r := newRig(t)
 	p, w := r.connect(protocol.Hello{})
-	require.Equal(t, protocol.Welcome{Protocol: 1, Server: "picobot 1.2.3", SessionID: w.SessionID, Model: "main"}, w)
+	require.Equal(t, protocol.Welcome{Protocol: 1, Server: "picobot 1.2.3", SessionID: w.SessionID, Title: "New dialog", LastSeq: 1, Model: "main"}, w)
 	require.Equal(t, "info", p.next().(protocol.Notice).Level, "the welcome of a new session")
 
 	p.say("1", "hi")
@@ -103,11 +103,11 @@ func TestReplaySendsTheRowsThatCameAfter(t *testing.T) {
 	}
 	zero := int64(0)
 	p.send(protocol.Attach{SessionID: w.SessionID, FromSeq: &zero})
-	require.EqualValues(t, 7, expect[protocol.Welcome](p).LastSeq) // a prompt and six rows
+	require.EqualValues(t, 8, expect[protocol.Welcome](p).LastSeq) // the welcome, a prompt and six rows
 	require.Equal(t, []string{"user q0", "assistant a0", "completed", "user q1", "assistant a1", "completed", "user q2", "assistant a2", "completed"}, words(p.settled()))
 
-	five := int64(5)
-	p2, _ := r.connect(protocol.Hello{SessionID: w.SessionID, FromSeq: &five})
+	six := int64(6)
+	p2, _ := r.connect(protocol.Hello{SessionID: w.SessionID, FromSeq: &six})
 	require.Equal(t, []string{"completed", "user q2", "assistant a2", "completed"}, words(p2.settled()))
 
 	beyond := int64(900) // from a record that is no more
@@ -547,7 +547,7 @@ func TestCommandsAreAnsweredAtOnce(t *testing.T) {
 	unknown := command("/dance now")
 	require.Equal(t, "dance", unknown.Name)
 	require.False(t, unknown.OK)
-	require.Contains(t, unknown.Text, "/stop /help")
+	require.Contains(t, unknown.Text, "/new /reset /sessions /use /switch /rename /delete /info")
 	require.Equal(t, "dance", command("/Dance\tnow").Name)
 	stop := command("/stop")
 	require.True(t, stop.OK, "nothing to stop is no failure")

@@ -15,6 +15,9 @@ type Attached struct {
 	// ones and, when rows are replayed, those that ended since the row the replay
 	// starts behind. In the order of their last change.
 	Turns []Turn
+	// Welcome is the row that the session begins with while nothing has been said in it:
+	// readers are shown it as a notice. nil = there is none.
+	Welcome *Row
 	// LastTurn is the turn of the row that the reader starts behind, "" = none.
 	LastTurn string
 	// Where the running turn stands for a reader that has all rows up to the cursor.
@@ -52,9 +55,26 @@ func (s *Store) Attach(ctx context.Context, sessionID string, fromSeq *int64) (A
 		if err := out.readTurns(q, fromSeq != nil); err != nil {
 			return err
 		}
+		if err := out.readWelcome(q); err != nil {
+			return err
+		}
 		return out.readRunning(q)
 	})
 	return out, err
+}
+
+func (a *Attached) readWelcome(q querier) error {
+	if a.Session.MessageCount > 0 {
+		return nil
+	}
+	row, err := scanRow(q.row(`SELECT `+rowColumns+` FROM messages WHERE session_id = ? AND marker = ? ORDER BY seq LIMIT 1`, a.Session.ID, chat.MarkerWelcome))
+	if err == nil {
+		a.Welcome = &row
+	}
+	if errors.Is(err, ErrNotFound) {
+		return nil
+	}
+	return err
 }
 
 func (a *Attached) readTurns(q querier, replay bool) error {

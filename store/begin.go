@@ -101,7 +101,7 @@ func (t *tx) openTurn(turn Turn, b Begin) error {
 		Message: chat.Message{Role: chat.RoleUser, Content: m.Content, Media: m.Media}}); err != nil {
 		return err
 	}
-	if _, err := t.exec(`UPDATE turns SET status = 'running', started_at = ? WHERE id = ?`, t.at, turn.ID); err != nil {
+	if _, err := t.exec(`UPDATE turns SET status = 'running', agent = (SELECT agent FROM sessions WHERE id = session_id), started_at = ? WHERE id = ?`, t.at, turn.ID); err != nil {
 		return fmt.Errorf("begin turn %s: %w", turn.ID, err)
 	}
 	_, err = t.exec(`UPDATE inbound_messages SET status = 'dispatched' WHERE id = ? AND status = 'received'`, m.ID)

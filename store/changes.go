@@ -23,6 +23,9 @@ type Changes struct {
 	Turns []Turn    // turns that changed, in the order of their last change
 	Tools []ToolRun // runs, without their results, of the running turn and of turns that changed; seen states may come again
 	Next  Cursor
+	// Successor is the dialog that took the session's place, once everything of this one
+	// was read; "" = none.
+	Successor string
 }
 
 // maxChanges bounds the rows of one Changes, like maxPage their bytes; the next call
@@ -59,6 +62,9 @@ func (s *Store) Changes(ctx context.Context, sessionID string, c Cursor) (Change
 			WHERE t.session_id = ?1 AND (t.status = 'running' OR t.rev > ?2) AND (t.id <> ?3 OR r.step > ?4)
 			ORDER BY r.turn_id, r.step, r.position`, sessionID, c.Rev, c.Turn, c.Step)
 		if out.Tools, err = collect(rows, err, scanToolRun); err != nil {
+			return err
+		}
+		if err := q.row(`SELECT coalesce((SELECT successor_id FROM sessions WHERE id = ?), '')`, sessionID).Scan(&out.Successor); err != nil {
 			return err
 		}
 		err = q.row(`SELECT id, steps - 1 FROM turns WHERE session_id = ? AND status = 'running'`, sessionID).Scan(&out.Next.Turn, &out.Next.Step)

@@ -33,6 +33,7 @@ type CommandAnswer struct {
 // CommandTx is what a command may do: all of it happens with its answer or not at all.
 type CommandTx struct {
 	Session Session // where the command was said; it may be deleted or of another channel
+	m       Inbound
 	t       *tx
 }
 
@@ -67,7 +68,7 @@ func (t *tx) runCommand(m Inbound, name string, run func(*CommandTx) (CommandAns
 	if err != nil {
 		return Accepted{}, err
 	}
-	a, err := run(&CommandTx{Session: sess, t: t})
+	a, err := run(&CommandTx{Session: sess, m: m, t: t})
 	if err != nil {
 		return Accepted{}, err
 	}
@@ -98,7 +99,10 @@ func (t *tx) saidIn(m Inbound) (Session, error) {
 	if m.SessionID != "" {
 		return sessionByID(t, m.SessionID)
 	}
-	return t.target(m)
+	n := m.New
+	n.Channel, n.ChatID = m.Channel, m.ChatID
+	sess, _, err := t.openChat(n)
+	return sess, err
 }
 
 func commandOf(q querier, inboundID string) (*Command, error) {

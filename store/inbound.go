@@ -16,12 +16,15 @@ type Inbound struct {
 	ChatID     string
 	ExternalID string // the channel's id of the message, unique in the chat
 	SessionID  string // "" = the chat's active dialog, made when there is none
-	SenderID   string
-	Content    string
-	Media      []chat.MediaRef
-	SentAt     int64           // ms, the channel's own time: the order of a session's waiting messages; 0 = now
-	Metadata   json.RawMessage // kept with the row
-	New        NewSession      // what a new dialog is made from; its Channel and ChatID are taken from above
+	// Follow: SessionID is only where the person had got to in the chat. Once that dialog
+	// has expired or was deleted, the chat's active one takes the message.
+	Follow   bool
+	SenderID string
+	Content  string
+	Media    []chat.MediaRef
+	SentAt   int64           // ms, the channel's own time: the order of a session's waiting messages; 0 = now
+	Metadata json.RawMessage // kept with the row
+	New      NewSession      // what a new dialog is made from; its Channel and ChatID are taken from above
 }
 
 // Accepted says what became of an inbound message.
@@ -38,8 +41,8 @@ type Accepted struct {
 // external id, be it a message or a command, comes back as a duplicate.
 //
 // It fails with ErrNotFound or ErrReadOnlySession when m.SessionID names a
-// session that is not there, is deleted or belongs to another channel, and with
-// ErrUnavailable when the record cannot be written.
+// session that is not there, is deleted or belongs to another channel (with
+// m.Follow only for the last of these), and with ErrUnavailable when the record cannot be written.
 func (s *Store) Accept(ctx context.Context, m Inbound) (Accepted, error) {
 	var out Accepted
 	err := s.update(ctx, func(t *tx) (err error) {
@@ -116,24 +119,6 @@ func (t *tx) accept(m Inbound) (Accepted, error) {
 	t.touch(sess.ID)
 	out.Turn, err = turnByID(t, turnID)
 	return out, err
-}
-
-// target finds the session an inbound message belongs to.
-func (t *tx) target(m Inbound) (Session, error) {
-	if m.SessionID == "" {
-		n := m.New
-		n.Channel, n.ChatID = m.Channel, m.ChatID
-		sess, _, err := t.openChat(n)
-		return sess, err
-	}
-	sess, err := sessionByID(t, m.SessionID)
-	if err != nil {
-		return sess, err
-	}
-	if sess.DeletedAt != 0 || sess.Channel != m.Channel {
-		return sess, ErrReadOnlySession
-	}
-	return sess, nil
 }
 
 // InboundMessage is an accepted message as the record keeps it.

@@ -28,16 +28,20 @@ type Session struct {
 	DeletedAt         int64 // 0 = not deleted
 	LastSeq           int64
 	Active            bool
+	Titled            bool   // a person chose the title
+	Successor         string // the dialog that took its place when it had expired or was deleted, "" = none
 }
 
 const sessionColumns = `id, channel, chat_id, dialog_id, title, agent, created_at, last_active_at,
-	message_count, total_message_count, coalesce(routing_info, ''), reset_cutoff_seq, coalesce(deleted_at, 0), last_seq, active`
+	message_count, total_message_count, coalesce(routing_info, ''), reset_cutoff_seq, coalesce(deleted_at, 0), last_seq, active,
+	titled, coalesce(successor_id, '')`
 
 func scanSession(r scanner) (Session, error) {
 	var s Session
 	var routing string
 	err := r.Scan(&s.ID, &s.Channel, &s.ChatID, &s.DialogID, &s.Title, &s.Agent, &s.CreatedAt, &s.LastActiveAt,
-		&s.MessageCount, &s.TotalMessageCount, &routing, &s.ResetCutoffSeq, &s.DeletedAt, &s.LastSeq, &s.Active)
+		&s.MessageCount, &s.TotalMessageCount, &routing, &s.ResetCutoffSeq, &s.DeletedAt, &s.LastSeq, &s.Active,
+		&s.Titled, &s.Successor)
 	if routing != "" {
 		s.RoutingInfo = json.RawMessage(routing)
 	}
@@ -63,12 +67,14 @@ func (s *Store) Session(ctx context.Context, id string) (Session, error) {
 	return out, err
 }
 
-// NewSession is what a chat's first dialog is made from.
+// NewSession is what a chat's new dialog is made from.
 type NewSession struct {
 	Channel     string
 	ChatID      string
 	Title       string
-	Agent       string          // "" = "default"
+	Titled      bool            // a person chose the title
+	Agent       string          // "" = that of the dialog it takes over from, else "default"
+	Welcome     string          // the row it begins with, which no model is told; "" = none
 	RoutingInfo json.RawMessage // how to reach the chat, in its channel's own form
 }
 
@@ -93,19 +99,42 @@ func (t *tx) openChat(n NewSession) (Session, bool, error) {
 	if !errors.Is(err, ErrNotFound) {
 		return sess, false, err
 	}
+	sess, err = t.newDialog(n)
+	return sess, true, err
+}
+
+// newDialog makes a dialog and makes it its chat's active one.
+func (t *tx) newDialog(n NewSession) (Session, error) {
 	key := chat.SessionKey{Channel: n.Channel, ChatID: n.ChatID, DialogID: t.s.ids.New()}
 	agent := n.Agent
 	if agent == "" {
 		agent = "default"
 	}
-	_, err = t.exec(`INSERT INTO sessions (id, channel, chat_id, dialog_id, title, agent, created_at, last_active_at, routing_info, active)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 1)`,
-		key.ID(), key.Channel, key.ChatID, key.DialogID, n.Title, agent, t.at, t.at, nullJSON(n.RoutingInfo))
+	_, err := t.exec(`INSERT INTO sessions (id, channel, chat_id, dialog_id, title, titled, agent, created_at, last_active_at, routing_info)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		key.ID(), key.Channel, key.ChatID, key.DialogID, n.Title, n.Titled, agent, t.at, t.at, nullJSON(n.RoutingInfo))
 	if err != nil {
-		return Session{}, false, fmt.Errorf("make session: %w", err)
+		return Session{}, fmt.Errorf("make session: %w", err)
 	}
-	sess, err = sessionByID(t, key.ID())
-	return sess, true, err
+	if n.Welcome != "" {
+		if _, err := t.append(Row{SessionID: key.ID(), Message: chat.Message{Role: chat.RoleSystem, Content: n.Welcome, Marker: chat.MarkerWelcome}}); err != nil {
+			return Session{}, err
+		}
+	}
+	return t.activate(key.ID())
+}
+
+// activate makes a dialog the one that its chat goes on in.
+func (t *tx) activate(id string) (Session, error) {
+	if _, err := t.exec(`UPDATE sessions SET active = 0 WHERE active = 1 AND id <> ?1
+		AND (channel, chat_id) = (SELECT channel, chat_id FROM sessions WHERE id = ?1)`, id); err != nil {
+		return Session{}, fmt.Errorf("activate session %s: %w", id, err)
+	}
+	// Being chosen is activity: a dialog that somebody has just turned to has not expired.
+	if _, err := t.exec(`UPDATE sessions SET active = 1, successor_id = NULL, last_active_at = max(last_active_at, ?) WHERE id = ?`, t.at, id); err != nil {
+		return Session{}, fmt.Errorf("activate session %s: %w", id, err)
+	}
+	return sessionByID(t, id)
 }
 
 // SessionFilter selects sessions for a list; zero fields select everything.

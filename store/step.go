@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -97,7 +98,7 @@ func (s *Store) CommitAnswer(ctx context.Context, turnID string, step int, a Ans
 // TurnContext is what a model call is built from: one snapshot of the record.
 type TurnContext struct {
 	Turn    Turn
-	Session Session
+	Session Session // its agent is the turn's: what it was when the turn began
 	Inbound InboundMessage
 	Rows    []Row // of the session's active segment, in order
 	Cut     bool  // earlier turns of the segment are not among them
@@ -126,6 +127,7 @@ func (c *TurnContext) head(q querier, turnID string) (err error) {
 	if c.Session, err = sessionByID(q, c.Turn.SessionID); err != nil {
 		return err
 	}
+	c.Session.Agent = cmp.Or(c.Turn.Agent, c.Session.Agent)
 	c.Inbound, err = inboundByID(q, c.Turn.InboundID)
 	return err
 }

@@ -23,6 +23,9 @@ type Options struct {
 	Path        string           // the database file; its directory must exist
 	Now         func() time.Time // the clock of every *_at column
 	RetryDelays []time.Duration  // waits between tries of a write that failed; empty = one try
+	// ExpireAfter: a dialog that was silent for longer is not gone on with: the next
+	// message of its chat that names no session opens a new one. 0 = none expires.
+	ExpireAfter time.Duration
 	OnChange    func(sessionID string)
 	// OnWrite is told of each write, when it is on the disk or given up: how long it
 	// took, how often it was tried again, and why it was given up.
@@ -40,6 +43,7 @@ type Store struct {
 	now      func() time.Time
 	ids      *id.Maker
 	delays   []time.Duration
+	expiry   time.Duration
 	onChange func(string)
 	onWrite  func(time.Duration, int, error)
 	log      *slog.Logger
@@ -89,7 +93,7 @@ func openOnce(ctx context.Context, o Options) (*Store, error) {
 	}
 	s := &Store{
 		write: write, read: read, now: o.Now, ids: id.NewMaker(o.Now),
-		delays: o.RetryDelays, onChange: o.OnChange, onWrite: o.OnWrite, log: o.Logger, closed: make(chan struct{}),
+		delays: o.RetryDelays, expiry: o.ExpireAfter, onChange: o.OnChange, onWrite: o.OnWrite, log: o.Logger, closed: make(chan struct{}),
 	}
 	err = s.connect(ctx)
 	if err == nil {

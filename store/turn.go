@@ -16,6 +16,7 @@ type Turn struct {
 	SessionID         string
 	InboundID         string
 	Status            chat.TurnStatus
+	Agent             string     // its agent since it began, whatever becomes of the session's; "" = not begun
 	Model             string     // name in the config of the model that answered last
 	Steps             int        // model calls made
 	Usage             chat.Usage // of all its model calls
@@ -31,15 +32,16 @@ type Turn struct {
 	Rev               int64
 }
 
-// nextRev numbers a change of a turn. Writers are one at a time, so max+1 is never given twice.
-const nextRev = `(SELECT coalesce(max(rev), 0) + 1 FROM turns)`
+// nextRev numbers a change of a turn. Writers are one at a time, so max+1 is never given
+// twice, also when the turn that had the greatest was erased.
+const nextRev = `(SELECT max(coalesce((SELECT max(rev) FROM turns), 0), coalesce((SELECT max(rev) FROM tally_turns), 0)) + 1)`
 
-const turnColumns = `id, session_id, inbound_id, status, model, steps, prompt_tokens, completion_tokens, cached_tokens, reasoning_tokens, coalesce(error, ''), coalesce(error_code, ''),
+const turnColumns = `id, session_id, inbound_id, status, coalesce(agent, ''), model, steps, prompt_tokens, completion_tokens, cached_tokens, reasoning_tokens, coalesce(error, ''), coalesce(error_code, ''),
 	coalesce(cancel_requested_at, 0), coalesce(workflow_id, ''), coalesce(run_id, ''), created_at, coalesce(started_at, 0), coalesce(finished_at, 0), claims, rev`
 
 func scanTurn(r scanner) (Turn, error) {
 	var t Turn
-	err := r.Scan(&t.ID, &t.SessionID, &t.InboundID, &t.Status, &t.Model, &t.Steps, &t.Usage.PromptTokens, &t.Usage.CompletionTokens, &t.Usage.CachedTokens, &t.Usage.ReasoningTokens, &t.Error, &t.ErrorCode,
+	err := r.Scan(&t.ID, &t.SessionID, &t.InboundID, &t.Status, &t.Agent, &t.Model, &t.Steps, &t.Usage.PromptTokens, &t.Usage.CompletionTokens, &t.Usage.CachedTokens, &t.Usage.ReasoningTokens, &t.Error, &t.ErrorCode,
 		&t.CancelRequestedAt, &t.WorkflowID, &t.RunID, &t.CreatedAt, &t.StartedAt, &t.FinishedAt, &t.Claims, &t.Rev)
 	return t, found(err)
 }

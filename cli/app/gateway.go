@@ -87,6 +87,10 @@ func (r Runtime) Gateway(ctx context.Context, o Options, ready func(Addresses)) 
 		Now:        o.Now,
 		Logger:     o.Log,
 	})
+	zone, err := cfg.Location()
+	if err != nil {
+		return fmt.Errorf("time_zone: %w", err)
+	}
 	server, err := gateway.New(gateway.Options{
 		Listener:        listener,
 		Addr:            cfg.Gateway.Addr,
@@ -99,6 +103,7 @@ func (r Runtime) Gateway(ctx context.Context, o Options, ready func(Addresses)) 
 		MediaDir:        o.Home.MediaDir(),
 		Agents:          agentNames(cfg),
 		Locale:          cfg.Locale,
+		Zone:            zone,
 		WatchRecord:     !embedded, // other processes' workers write to the same record
 		ActiveWithin:    cfg.Session.TTL(),
 		Timing:          gateway.Timing{Drain: stopServer},
@@ -108,6 +113,7 @@ func (r Runtime) Gateway(ctx context.Context, o Options, ready func(Addresses)) 
 		Dispatcher: dispatcher,
 		Health:     temporal.health(parts.worker),
 		Model:      parts.model,
+		Workflow:   temporal.workflowOf(cfg.Temporal.Namespace),
 		Summarize:  parts.summarize,
 		KnowsTool:  parts.knowsTool(),
 		Metrics:    measured,

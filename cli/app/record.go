@@ -17,6 +17,7 @@ func openRecord(ctx context.Context, o Options, hub *live.Hub, onWrite func(time
 		Path:        o.Home.StorageDB(),
 		Now:         o.Now,
 		RetryDelays: o.Config.Session.StorageRetryDelays(),
+		ExpireAfter: o.Config.Session.ExpireAfter(),
 		OnChange:    hub.Wake,
 		OnWrite:     onWrite,
 		Logger:      o.Log,

@@ -103,6 +103,9 @@ type Outcome struct {
 	Problem   *protocol.Problem
 	Usage     chat.Usage
 	Command   *protocol.Command // set for a command
+	// Elsewhere: the conversation has turned to another dialog since. The answer is, or
+	// will be, a row of SessionID.
+	Elsewhere bool
 }
 
 // RefusedError says that the gateway did not take a message.

@@ -1,6 +1,7 @@
 package client
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"sync"
@@ -40,7 +41,8 @@ type exchange struct {
 	sentOn   int // connection it was last sent on
 	tries    int // connections on which it was the next to be accepted
 	accepted *protocol.Accepted
-	fromSeq  int64 // its rows come after this one
+	fromSeq  int64  // its rows come after this one
+	session  string // of fromSeq
 	reply    *protocol.Message
 	final    *protocol.Turn
 
@@ -130,7 +132,7 @@ func (s *state) connect() protocol.Hello {
 	h := s.hello
 	if s.sessionID != "" {
 		from := s.lastSeq
-		h.SessionID, h.FromSeq = s.sessionID, &from
+		h.SessionID, h.FromSeq, h.Follow = s.sessionID, &from, !s.wanted
 	}
 	return h
 }
@@ -148,7 +150,7 @@ func (s *state) pending() []protocol.ClientFrame {
 	for _, x := range s.exchanges {
 		if x.sentOn != s.conn {
 			if x.sentOn == 0 {
-				x.fromSeq = s.lastSeq
+				x.fromSeq, x.session = s.lastSeq, s.sessionID
 			}
 			x.sentOn = s.conn
 			out = append(out, protocol.UserMessage{ID: x.id, Content: x.text})
@@ -199,6 +201,9 @@ func (s *state) take(f protocol.ServerFrame) (fresh bool, err error) {
 	case protocol.Accepted:
 		if x := s.find(func(x *exchange) bool { return x.id == f.ID }); x != nil {
 			x.accepted = &f
+			if f.SessionID != x.session { // a dialog that began with it, or with a command before it
+				x.fromSeq, x.session = 0, f.SessionID
+			}
 		}
 	case protocol.Message:
 		return s.onRow(f), nil
@@ -237,9 +242,25 @@ func (s *state) onWelcome(w protocol.Welcome) error {
 	clear(s.running) // the gateway tells of them again
 	if w.SessionID != s.sessionID {
 		s.sessionID, s.lastSeq = w.SessionID, w.LastSeq
+		s.wanted = s.wanted && w.SessionID == s.hello.SessionID
 		s.opened(w)
+		s.leave()
 	}
 	return nil
+}
+
+// leave ends the messages whose turns are those of a dialog before: what becomes of
+// them is not told any more.
+func (s *state) leave() {
+	for _, x := range append([]*exchange(nil), s.exchanges...) {
+		if x.accepted != nil && x.accepted.TurnID != "" && x.accepted.SessionID != s.sessionID {
+			s.finish(x, result{outcome: x.elsewhere()})
+		}
+	}
+}
+
+func (x *exchange) elsewhere() Outcome {
+	return Outcome{SessionID: x.accepted.SessionID, TurnID: x.accepted.TurnID, Status: protocol.TurnStarted, Elsewhere: true}
 }
 
 // onRow reports whether the row is new. One that was shown before may still be what
@@ -276,6 +297,11 @@ func (s *state) onTurn(t protocol.Turn) {
 	x.final = &t
 	if endsTurn(x.reply) || t.Status == protocol.TurnCancelled {
 		s.finish(x, result{outcome: x.outcome()})
+		return
+	}
+	if t.SessionID != s.sessionID {
+		// Taken before the conversation turned to another dialog: its rows would lead back.
+		s.finish(x, result{outcome: x.elsewhere()})
 		return
 	}
 	// The last row comes before the end of its turn, so it came while this client
@@ -353,6 +379,13 @@ func commandOutcome(sessionID string, c protocol.Command) Outcome {
 	status := protocol.TurnCompleted
 	if !c.OK {
 		status = protocol.TurnFailed
+	}
+	// Where a command leads, its welcome says only after it.
+	var led struct {
+		SessionID string `json:"session_id"`
+	}
+	if err := json.Unmarshal(c.Data, &led); err == nil && led.SessionID != "" {
+		sessionID = led.SessionID
 	}
 	return Outcome{SessionID: sessionID, Status: status, Reply: c.Text, Command: &c}
 }

@@ -45,7 +45,7 @@ func (s *Screen) Asked(text string) {
 func (s *Screen) Answered(o client.Outcome) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if o.Command != nil {
+	if o.Command != nil || o.Elsewhere {
 		return
 	}
 	if s.turn == o.TurnID {

@@ -27,6 +27,8 @@ func (e *FailedError) Error() string {
 	switch {
 	case o.Command != nil:
 		return "the command failed: " + Clean(o.Reply)
+	case o.Elsewhere:
+		return "the conversation turned to another dialog: the answer is in " + Clean(o.SessionID)
 	case o.Status == protocol.TurnCancelled:
 		return "the turn was cancelled"
 	case o.Problem != nil && o.Problem.Message != "":

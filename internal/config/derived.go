@@ -38,6 +38,14 @@ func (t Temporal) Retention() time.Duration { return days(t.RetentionDays) }
 // TTL is the silence after which a dialog has expired, 0 = never.
 func (s Session) TTL() time.Duration { return time.Duration(s.TTLHours) * time.Hour }
 
+// ExpireAfter is the silence after which a chat begins a new dialog, 0 = it never does.
+func (s Session) ExpireAfter() time.Duration {
+	if s.OnExpiry != ExpiryNewDialog {
+		return 0
+	}
+	return s.TTL()
+}
+
 // Retention is how long soft-deleted sessions are kept, 0 = for ever.
 func (s Session) Retention() time.Duration { return days(s.RetentionDays) }
 

@@ -9,8 +9,11 @@ type (
 		SenderID  string `json:"sender_id,omitempty"`  // Decode fills in ChatID
 		SessionID string `json:"session_id,omitempty"` // attach to this one
 		FromSeq   *int64 `json:"from_seq,omitempty"`   // replay what came after; nil = replay nothing
-		Agent     string `json:"agent,omitempty"`      // for a session that this creates
-		Locale    string `json:"locale,omitempty"`
+		// Follow says that SessionID is only where the client had got to in its chat: once
+		// that dialog is over, it goes on in the one that took its place.
+		Follow bool   `json:"follow,omitempty"`
+		Agent  string `json:"agent,omitempty"` // for a session that this creates
+		Locale string `json:"locale,omitempty"`
 	}
 	// UserMessage is the frame "message" of a client: something said, or a command.
 	UserMessage struct {

@@ -55,7 +55,7 @@ func Decode(b []byte) (ClientFrame, *Error) {
 }
 
 // frameKeys are the keys that some frame of a client has.
-var frameKeys = keys("type", "client_id", "chat_id", "sender_id", "session_id", "from_seq", "agent", "locale", "id", "content", "media", "turn_id")
+var frameKeys = keys("type", "client_id", "chat_id", "sender_id", "session_id", "from_seq", "follow", "agent", "locale", "id", "content", "media", "turn_id")
 
 // mediaKeys are those of an attachment.
 var mediaKeys = keys("type", "url", "path", "data", "mime")
@@ -83,6 +83,7 @@ func (f *fields) hello() Hello {
 		SenderID:  f.str("sender_id", optional, MaxID),
 		SessionID: f.str("session_id", optional, maxSessionID),
 		FromSeq:   f.seq("from_seq"),
+		Follow:    f.flag("follow"),
 		Agent:     f.str("agent", optional, MaxID),
 		Locale:    f.str("locale", optional, maxWord),
 	}
@@ -182,6 +183,19 @@ func (f *fields) seq(key string) *int64 {
 		return nil
 	}
 	return &n
+}
+
+// flag returns a boolean, false where there is none.
+func (f *fields) flag(key string) bool {
+	v, ok := f.get(key, optional)
+	if !ok {
+		return false
+	}
+	var b bool
+	if err := json.Unmarshal(v, &b); err != nil {
+		f.fail("%q must be true or false", key)
+	}
+	return b
 }
 
 func (f *fields) media(key string) []Media {

@@ -20,6 +20,9 @@ type (
 		msg
 		Usage string
 	}
+	// SessionReadOnly answers a command that would change a session of another channel, or
+	// one that was deleted.
+	SessionReadOnly struct{ msg }
 	// CommandFailed answers a command that met an error.
 	CommandFailed struct {
 		msg
@@ -82,9 +85,16 @@ type (
 	// SessionInfo answers /info.
 	SessionInfo struct {
 		msg
-		Title, SessionID, Agent, Model string
-		Messages, Rows                 int
+		Title, DialogID, SessionID, Agent, Model, Created string
+		Messages, Rows, TokensIn, TokensOut               int
 	}
+	// SessionWorkflow is a last line of /info: where the work of the session can be watched.
+	SessionWorkflow struct {
+		msg
+		Where string
+	}
+	// SessionsNone answers /sessions where there is no dialog.
+	SessionsNone struct{ msg }
 	// StopRequested answers /stop.
 	StopRequested struct{ msg }
 	// StopNothing answers /stop while nothing runs and nothing waits.
@@ -97,6 +107,11 @@ type (
 	AgentCurrent struct {
 		msg
 		Name, Known string
+	}
+	// AgentKept tells somebody who asked for an agent that the dialog has another one.
+	AgentKept struct {
+		msg
+		Name, Wanted string
 	}
 	// AgentChanged answers /agent NAME.
 	AgentChanged struct {
