@@ -63,8 +63,8 @@ func (c *conn) accepted(ctx context.Context, id string, got store.Accepted, err 
 	if got.Command == nil && !got.Duplicate && got.SessionID != c.attached.ID {
 		// It was the first after a long silence and has opened a new dialog, or the one that
 		// this peer was at is over.
-		if !c.lead(ctx, got.SessionID, true, new(int64)) {
-			c.log.Warn("a message was accepted in a session that is gone", "session", got.SessionID)
+		if c.lead(ctx, got.SessionID, true, new(int64)) {
+			defer c.follow(ctx)
 		}
 	}
 	c.write(protocol.Accepted{ID: id, TurnID: got.Turn.ID, SessionID: got.SessionID, Duplicate: got.Duplicate})

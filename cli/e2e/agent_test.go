@@ -24,7 +24,7 @@ func TestFirstMessageInAnEmptyHomeIsAnsweredThroughATool(t *testing.T) {
 		}
 	}
 	same(t, "messages", h.Record(`SELECT role, content, coalesce(tool_name, ''), coalesce(marker, '') FROM messages ORDER BY seq`),
-		"system|*||agent_prompt", "user|calc 12*7||", "assistant|*||", "tool|84|calculator|", "assistant|calculator: 84||")
+		"system|*||welcome", "system|*||agent_prompt", "user|calc 12*7||", "assistant|*||", "tool|84|calculator|", "assistant|calculator: 84||")
 	same(t, "the call", h.Record(`SELECT json_extract(tool_calls, '$[0].type'), json_extract(tool_calls, '$[0].function.name'),
 		json_extract(tool_calls, '$[0].id') = (SELECT tool_call_id FROM messages WHERE role = 'tool') FROM messages WHERE tool_calls IS NOT NULL`),
 		"function|calculator|1")
@@ -34,7 +34,7 @@ func TestFirstMessageInAnEmptyHomeIsAnsweredThroughATool(t *testing.T) {
 		"completed|offline|2|-|1|1")
 	same(t, "inbound", h.Record(`SELECT channel, status, content, finished_at IS NOT NULL FROM inbound_messages`), "cli|done|calc 12*7|1")
 	same(t, "sessions", h.Record(`SELECT channel, chat_id, id = channel || ':' || chat_id || ':' || dialog_id, message_count, total_message_count,
-		json_extract(routing_info, '$.type') FROM sessions`), "cli|*|1|1|5|cli")
+		json_extract(routing_info, '$.type') FROM sessions`), "cli|*|1|1|6|cli")
 	sound(t, h)
 
 	for _, private := range []string{"gateway.token", "storage/sessions.db", "temporal.key", "logs/gateway.log"} {

@@ -53,7 +53,7 @@ func TestTurnThatGrowsBeyondWhatTheEndpointTakesGoesOnWithLess(t *testing.T) {
 	// Where nothing can be left out a person is told what to do.
 	before := m.gpt.Count()
 	turn = m.ask(m.chat("gpt"), "this is too long by itself")
-	if turn.Status != protocol.TurnFailed || turn.Error.Code != "context_too_large" || !strings.Contains(turn.Error.Message, "Begin another chat") {
+	if turn.Status != protocol.TurnFailed || turn.Error.Code != "context_too_large" || !strings.Contains(turn.Error.Message, "Begin a new one with /new") {
 		t.Errorf("%+v %+v", turn, turn.Error)
 	}
 	if n := m.gpt.Count() - before; n != 1 {

@@ -144,7 +144,7 @@ func TestErrorThatNoRetryHelpsEndsTheTurnAtOnceWithAdvice(t *testing.T) {
 		"key":     {"locked", nil, "auth", []string{"refuses the API key", "Check api_key"}},
 		"no such": {"gpt", fakeopenai.Error{Status: 404, Code: "model_not_found", Message: "The model does not exist"}, "not_found", []string{"does not know model gpt", "Check the model's id"}},
 		"too long": {"gpt", fakeopenai.Error{Status: 400, Code: "context_length_exceeded", Message: "This model's maximum context length is 8192 tokens"},
-			"context_too_large", []string{"too long for model gpt", "Begin another chat"}},
+			"context_too_large", []string{"too long for model gpt", "Begin a new one with /new"}},
 		"filtered": {"gpt", fakeopenai.Error{Status: 400, Code: "content_filter", Message: "filtered"}, "content_filtered", []string{"content filter", "Put the request differently"}},
 		"web page": {"gpt", fakeopenai.Raw{Status: 403, ContentType: "text/html", Body: "<html>blocked</html>"}, "auth", []string{"Check api_key"}},
 	} {
