@@ -11,7 +11,7 @@ import (
 )
 
 type infoJSON struct {
-	sessionJSON
+	Session
 	Model    string     `json:"model"`
 	Usage    chat.Usage `json:"usage"`
 	Workflow string     `json:"workflow,omitempty"`
@@ -23,7 +23,7 @@ func runInfo(tx *store.CommandTx, in invocation) (outcome, error) {
 		return outcome{}, err
 	}
 	s := tx.Session
-	data := infoJSON{sessionJSON: sessionOf(s), Model: in.about.model(s.Agent).Name, Usage: spent, Workflow: in.about.workflow(s.ID)}
+	data := infoJSON{Session: SessionOf(s), Model: in.about.model(s.Agent).Name, Usage: spent, Workflow: in.about.workflow(s.ID)}
 	answer := in.words.Say(text.SessionInfo{
 		Title: in.title(s), DialogID: s.DialogID, SessionID: s.ID, Agent: s.Agent, Model: data.Model,
 		Created:  time.UnixMilli(s.CreatedAt).In(in.about.zone).Format("2006-01-02 15:04 MST"),

@@ -148,7 +148,10 @@ func TestDialogThatExpired_IsNotGoneOnWithAndARedeliveredMessageOpensNone(t *tes
 		}
 		return -1
 	}
-	w := place(func(f protocol.ServerFrame) bool { w, ok := f.(protocol.Welcome); return ok && w.SessionID == second.SessionID })
+	w := place(func(f protocol.ServerFrame) bool {
+		w, ok := f.(protocol.Welcome)
+		return ok && w.SessionID == second.SessionID
+	})
 	a := place(func(f protocol.ServerFrame) bool { a, ok := f.(protocol.Accepted); return ok && a.ID == "m2" })
 	turn := place(func(f protocol.ServerFrame) bool { x, ok := f.(protocol.Turn); return ok && x.TurnID == second.TurnID })
 	if w < 0 || !(w < a && a < turn) {
