@@ -205,7 +205,7 @@ func (b bash) workdir(path string) (string, error) {
 	if path == "" {
 		return b.workspace.dir, nil
 	}
-	p, err := b.workspace.locate(path)
+	p, err := b.workspace.locateToRead(path)
 	if err != nil {
 		return "", err
 	}

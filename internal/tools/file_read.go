@@ -49,7 +49,7 @@ func FileRead(w *Workspace, maxResultChars int) Tool {
 			s.Properties["limit"].Minimum = jsonschema.Ptr(1.0)
 		},
 	}, func(ctx context.Context, _ Call, a fileReadArgs) (string, error) {
-		p, err := w.locate(a.Path)
+		p, err := w.locateToRead(a.Path)
 		if err != nil {
 			return "", err
 		}

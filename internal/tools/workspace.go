@@ -23,6 +23,7 @@ type Workspace struct {
 	alias      string // absolute, as it was given
 	root       *os.Root
 	restricted bool
+	readable   func() []string // see AlsoRead; nil = nothing
 }
 
 // OpenWorkspace opens dir, creating it if it is missing. With restricted false,
@@ -51,6 +52,31 @@ func (w *Workspace) Dir() string { return w.dir }
 
 // Close releases the workspace.
 func (w *Workspace) Close() error { return w.root.Close() }
+
+// AlsoRead names directories outside of the workspace that may be read, not written:
+// the folders of skills. dirs is asked for each path anew, and returns absolute paths
+// without links. Call it before the workspace is used.
+func (w *Workspace) AlsoRead(dirs func() []string) { w.readable = dirs }
+
+// locateToRead is locate for reading.
+func (w *Workspace) locateToRead(path string) (place, error) {
+	p, err := w.locate(path)
+	if err == nil || w.readable == nil || len(path) > maxPath || !filepath.IsAbs(path) || strings.ContainsRune(path, 0) {
+		return p, err
+	}
+	for _, dir := range w.readable() {
+		name, relErr := filepath.Rel(dir, filepath.Clean(path))
+		if relErr != nil || !filepath.IsLocal(name) {
+			continue
+		}
+		root, openErr := os.OpenRoot(dir)
+		if openErr != nil {
+			return place{}, plain(openErr)
+		}
+		return place{root: root, name: name, shown: path, owned: true}, nil
+	}
+	return p, err
+}
 
 // place is a path as a tool may use it: a name below a root that confines it.
 type place struct {

@@ -1,0 +1,1 @@
+print("name: text, date: date")
