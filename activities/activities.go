@@ -59,6 +59,9 @@ type Deps struct {
 	Keep func(call tools.Call, tool, content string) (path string, err error)
 	// Media reads the attachments of messages.
 	Media Media
+	// Index is a list for the model that goes into each request and is no row: its
+	// skills. It may be nil, and its answer "".
+	Index func(ctx context.Context) string
 	// Summaries: whether contents (cut short) may be shown in Temporal's UI.
 	Summaries bool
 	// Zone is what days are told in; nil = the machine's.
@@ -77,6 +80,9 @@ type Activities struct {
 func New(d Deps) *Activities {
 	if d.Zone == nil {
 		d.Zone = time.Local
+	}
+	if d.Index == nil {
+		d.Index = func(context.Context) string { return "" }
 	}
 	return &Activities{Deps: d, flights: newFlights()}
 }

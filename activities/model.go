@@ -122,8 +122,9 @@ const maxSmaller = 3
 // with less in it, as long as there is something to leave out.
 func (c *modelCall) answerOf(ctx context.Context, use chosen, t store.TurnContext) (resp llm.Response, req llm.Request, limit text.Message, err error) {
 	size := requestSize{tokens: room(use.window, use.model.MaxOutputTokens), images: maxImages, imageBytes: maxImageBytes}
+	index := c.a.Index(ctx)
 	build := func() (requestSize, error) {
-		req, limit, err = c.a.request(t, use.model, size, use.agent.MaxToolIterations, c.in.Step)
+		req, limit, err = c.a.request(t, use.model, size, index, use.agent.MaxToolIterations, c.in.Step)
 		c.holds = heldIn(req, t.Rows)
 		return sizeOf(req), err
 	}

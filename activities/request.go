@@ -33,19 +33,20 @@ func sizeOf(req llm.Request) requestSize {
 	return s
 }
 
-// request builds the model's request from the record's rows. When tools are
-// forbidden in it, limit says why.
-func (a *Activities) request(t store.TurnContext, m llm.Model, size requestSize, maxIterations, step int) (req llm.Request, limit text.Message, err error) {
+// request builds the model's request from the record's rows and the index, which is
+// no row. When tools are forbidden in it, limit says why.
+func (a *Activities) request(t store.TurnContext, m llm.Model, size requestSize, index string, maxIterations, step int) (req llm.Request, limit text.Message, err error) {
 	rows := make([]prompt.Dated, len(t.Rows))
 	for i, r := range t.Rows {
 		rows[i] = prompt.Dated{Message: r.Message, At: time.UnixMilli(r.CreatedAt)}
 	}
-	messages, err := prompt.Fit(prompt.Messages(prompt.WithDays(rows, prompt.Place{Channel: t.Session.Channel, Zone: a.Zone})), t.Cut, size.tokens, func(m chat.Message) (string, error) {
+	messages, err := prompt.Fit(prompt.Messages(prompt.WithDays(rows, prompt.Place{Channel: t.Session.Channel, Zone: a.Zone})), t.Cut, size.tokens-indexTokens(index), func(m chat.Message) (string, error) {
 		return a.Keep(tools.Call{ID: t.Turn.ID + "." + m.ToolCallID, TurnID: t.Turn.ID, SessionID: t.Session.ID}, m.ToolName, m.Content)
 	})
 	if err != nil {
 		return req, nil, err
 	}
+	messages = prompt.WithIndex(messages, index)
 	if step > maxIterations {
 		limit = text.ToolLimitReached{Limit: maxIterations}
 	} else if tool, ok := repeating(t.Rows, t.Turn.ID); ok {
@@ -60,6 +61,14 @@ func (a *Activities) request(t store.TurnContext, m llm.Model, size requestSize,
 		req.Tools = append(req.Tools, llm.Tool{Name: d.Name, Description: d.Description, Parameters: d.Parameters})
 	}
 	return req, limit, nil
+}
+
+// indexTokens is how much room the index takes.
+func indexTokens(index string) int {
+	if index == "" {
+		return 0
+	}
+	return prompt.Estimate([]chat.Message{{Content: index}})
 }
 
 // held says which rows of the session a request holds.

@@ -70,7 +70,7 @@ func (g *globals) examine(cmd *cobra.Command, sys System, report func(doctor.Fin
 		report(doctor.Finding{Check: "config", Status: doctor.Fail, Detail: err.Error(), Fix: "make it readable, or write one with `picobot config init`"})
 		return nil
 	}
-	o := app.Options{Home: h, Config: cfg, Now: sys.Now, Log: slog.New(slog.DiscardHandler), Scrub: logging.NewScrubber(cfg.Secrets()...)}
+	o := app.Options{Home: h, WorkDir: sys.workDir(), UserHome: sys.getenv("HOME"), Config: cfg, Now: sys.Now, Log: slog.New(slog.DiscardHandler), Scrub: logging.NewScrubber(cfg.Secrets()...)}
 	models, err := app.NewCatalog(cfg)
 	if err != nil {
 		report(doctor.Finding{Check: "models", Status: doctor.Fail, Detail: err.Error(), Fix: "correct the configuration"})

@@ -65,6 +65,7 @@ func (g *globals) prepare(sys System) (app.Options, error) {
 	scrub := logging.NewScrubber(cfg.Secrets()...)
 	return app.Options{
 		Home:    h,
+		WorkDir: sys.workDir(), UserHome: sys.getenv("HOME"),
 		Config:  cfg,
 		Version: sys.Build.Version,
 		Now:     sys.Now,

@@ -49,6 +49,7 @@ Begin with:  picobot agent -m "calc 12*7"`,
 		newMemory(sys, g),
 		newDoctor(sys, g),
 		newSessions(sys, g),
+		newSkills(sys, g),
 		newVersion(sys),
 	)
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {

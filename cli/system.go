@@ -5,6 +5,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"syscall"
 	"time"
 
@@ -62,6 +63,15 @@ func OS(build Build, runtime Runtime) System {
 func (s System) getenv(name string) string {
 	value, _ := s.Env(name)
 	return value
+}
+
+// workDir is where this process runs; "" = nobody can tell.
+func (s System) workDir() string {
+	dir, err := filepath.Abs(s.WorkDir) // of "" it is the process's own
+	if err != nil {
+		return ""
+	}
+	return dir
 }
 
 // exitKilled is what a shell reports for a process that a Ctrl-C ended.

@@ -9,6 +9,7 @@ import (
 
 	"picobot/internal/live"
 	"picobot/internal/metrics"
+	"picobot/internal/skills"
 	"picobot/store"
 )
 
@@ -123,6 +124,8 @@ type Deps struct {
 	Summarize func(name, arguments string) string
 	// KnowsTool says which names of tools may be told apart in metrics; nil = none.
 	KnowsTool func(name string) bool
+	// Skills are shown at /api/v1/skills; nil = they are switched off.
+	Skills *skills.Library
 	// Metrics are shown at /metrics; nil = metrics of its own.
 	Metrics *metrics.Metrics
 	Now     func() time.Time

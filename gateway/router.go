@@ -26,6 +26,7 @@ func (s *Server) routes() []route {
 		s.sessionRoutes(),
 		s.turnRoutes(),
 		s.memoryRoutes(),
+		s.skillRoutes(),
 	)
 }
 

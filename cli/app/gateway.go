@@ -116,6 +116,7 @@ func (r Runtime) Gateway(ctx context.Context, o Options, ready func(Addresses)) 
 		Workflow:   temporal.workflowOf(cfg.Temporal.Namespace),
 		Summarize:  parts.summarize,
 		KnowsTool:  parts.knowsTool(),
+		Skills:     parts.skills,
 		Metrics:    measured,
 		Now:        o.Now,
 		Logger:     o.Log,

@@ -16,6 +16,10 @@ type Options struct {
 	Config  config.Config
 	Version string
 	Build   string // tells one build from another, see Engine.BuildChanged
+	// WorkDir is where this process runs, whose .picobot and .agents hold a project's
+	// skills, and UserHome the directory whose .agents holds the user's; "" = none.
+	WorkDir, UserHome string
+
 	Command string // who runs it, for the lock file: gateway, agent
 	Now     func() time.Time
 	Log     *slog.Logger

@@ -21,6 +21,7 @@ import (
 	"picobot/internal/llm/catalog"
 	"picobot/internal/netguard"
 	"picobot/internal/prompt"
+	"picobot/internal/skills"
 	"picobot/internal/text"
 	"picobot/internal/tools"
 	"picobot/store"
@@ -33,6 +34,7 @@ type parts struct {
 	cfg        config.Config
 	catalog    *catalog.Catalog
 	workspace  *tools.Workspace
+	skills     *skills.Library // nil = they are switched off
 	tools      *tools.Registry
 	terminal   *terminalSender
 	activities *activities.Activities
@@ -52,7 +54,13 @@ func newParts(o Options, record *store.Store, hub *live.Hub, c client.Client, qu
 		return nil, err
 	}
 	open.add("the workspace", p.workspace.Close)
-	if p.tools, err = newTools(o, p.workspace, record); err != nil {
+	if p.skills = Skills(o, record); p.skills != nil {
+		p.workspace.AlsoRead(func() []string { return p.skills.Readable(context.Background()) })
+		for _, problem := range p.skills.Snapshot(context.Background()).Skipped() {
+			o.Log.Warn("a skill was skipped", "folder", problem.Path, "problem", problem.Message)
+		}
+	}
+	if p.tools, err = newTools(o, p.workspace, record, p.skills); err != nil {
 		return nil, err
 	}
 	zone, err := cfg.Location()
@@ -72,6 +80,7 @@ func newParts(o Options, record *store.Store, hub *live.Hub, c client.Client, qu
 		Logger:        o.Log,
 		Mask:          p.mask,
 		Keep:          p.workspace.Keep,
+		Index:         p.index(),
 		Media:         activities.Media{Dir: o.Home.MediaDir()},
 		Summaries:     cfg.Temporal.Summaries,
 		Zone:          zone,
@@ -113,7 +122,7 @@ func NewCatalog(cfg config.Config) (*catalog.Catalog, error) {
 	return c, nil
 }
 
-func newTools(o Options, w *tools.Workspace, record *store.Store) (*tools.Registry, error) {
+func newTools(o Options, w *tools.Workspace, record *store.Store, library *skills.Library) (*tools.Registry, error) {
 	cfg := o.Config.Tools
 	zone, err := o.Config.Location()
 	if err != nil {
@@ -124,8 +133,11 @@ func newTools(o Options, w *tools.Workspace, record *store.Store) (*tools.Regist
 		Timeout:  cfg.HTTP.Timeout(),
 		MaxBytes: int64(cfg.HTTP.MaxBytes),
 	}
-	return tools.NewRegistry(
-		tools.Options{Disabled: cfg.Disabled, MaxResultChars: cfg.MaxResultChars, Spill: w.Spill, Logger: o.Log},
+	var folders func() []string
+	if library != nil {
+		folders = func() []string { return library.ReadableIn(context.Background(), o.Home.Dir) }
+	}
+	all := append([]tools.Tool{
 		tools.Calculator(),
 		tools.GetTime(o.Now, zone),
 		tools.FileRead(w, cfg.MaxResultChars),
@@ -137,14 +149,16 @@ func newTools(o Options, w *tools.Workspace, record *store.Store) (*tools.Regist
 			EnvAllow:       cfg.Bash.EnvAllow,
 			MaxResultChars: cfg.MaxResultChars,
 			Now:            o.Now,
-			Sandbox:        sandbox(o, w),
+			Sandbox:        sandbox(o, w, folders),
 		}),
 		tools.HTTPRequest(web),
 		tools.WebFetch(web),
 		tools.SessionSend(),
 		tools.MemorySearch(record, zone),
 		tools.MemoryManage(),
-	)
+	}, skillTools(library)...)
+	return tools.NewRegistry(
+		tools.Options{Disabled: cfg.Disabled, MaxResultChars: cfg.MaxResultChars, Spill: w.Spill, Logger: o.Log}, all...)
 }
 
 // agents are the configured agents.

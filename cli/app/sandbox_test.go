@@ -31,7 +31,7 @@ func TestCommandSandbox_TheHomeAndEveryFileWithKeys_AreHiddenFromCommands(t *tes
 	cfg, err := config.Load(config.Source{Home: h.Dir, File: file})
 	require.NoError(t, err)
 
-	s := CommandSandbox(h, cfg)
+	s := CommandSandbox(h, cfg, nil)
 	require.True(t, s.State(cfg.Workspace).Confined, "this test needs Landlock")
 	require.False(t, s.AllowUnconfined)
 	w, err := tools.OpenWorkspace(cfg.Workspace, true)

@@ -13,7 +13,7 @@ import (
 
 // bash says how far shell commands are confined.
 func (e *examination) bash(context.Context) {
-	sandbox := app.CommandSandbox(e.Home, e.Config)
+	sandbox := app.CommandSandbox(e.Home, e.Config, nil)
 	state := sandbox.State(e.workspaceDir())
 	if _, err := os.Stat(e.workspaceDir()); errors.Is(err, fs.ErrNotExist) {
 		// It is made at the first start. Until then only the kernel can be asked.
@@ -21,9 +21,9 @@ func (e *examination) bash(context.Context) {
 	}
 	switch {
 	case state.Confined && len(state.Gaps) == 0:
-		e.ok("bash", "commands see of the home only workspace and media, and write nowhere but to the workspace")
+		e.ok("bash", "commands see of the home only workspace, media and skills, and write nowhere but to the workspace")
 	case state.Confined:
-		e.ok("bash", "commands see of the home only workspace and media, and write nowhere but to the workspace; what this kernel cannot prevent: %s", strings.Join(state.Gaps, "; "))
+		e.ok("bash", "commands see of the home only workspace, media and skills, and write nowhere but to the workspace; what this kernel cannot prevent: %s", strings.Join(state.Gaps, "; "))
 	case sandbox.AllowUnconfined:
 		e.warn("bash", "use a Linux kernel with Landlock, or unset tools.bash.allow_unconfined", "commands are not confined and run for every chat: %s", state.Reason)
 	default:

@@ -47,7 +47,7 @@ type examination struct {
 func Examine(ctx context.Context, o Options, report func(Finding)) {
 	e := &examination{Options: o, report: report}
 	for _, check := range []func(context.Context){
-		e.config, e.home, e.runningGateway, e.store, e.temporal, e.models, e.channels, e.workspace, e.bash, e.disk,
+		e.config, e.home, e.runningGateway, e.store, e.temporal, e.models, e.channels, e.workspace, e.bash, e.skills, e.disk,
 	} {
 		limited, cancel := context.WithTimeout(ctx, patience)
 		check(limited)

@@ -192,8 +192,8 @@ func broken(source Source, name string) (file string, ok bool) {
 	return file, file != ""
 }
 
-// Disable switches skills off in the state file of a scope, all of them or none.
-// It returns those that were on.
+// Disable switches skills off in the state file of a scope, all of them or none; scope
+// "" = each in its own. It returns those that were on.
 func (l *Library) Disable(ctx context.Context, c Change, scope Scope, names []string) (changed []string, err error) {
 	l.writing.Lock()
 	defer l.writing.Unlock()
@@ -201,14 +201,25 @@ func (l *Library) Disable(ctx context.Context, c Change, scope Scope, names []st
 	if err := known(snap, names); err != nil {
 		return nil, err
 	}
+	in := map[Scope][]string{}
+	var events []Event
 	for _, name := range names {
-		if k, _ := snap.Find(name); !k.Disabled && !slices.Contains(changed, name) {
+		k, ok := snap.Find(name)
+		where := scope
+		if where == "" {
+			if where = k.Scope; !ok {
+				continue // switched off long ago, and gone
+			}
+		}
+		in[where] = append(in[where], name)
+		if !k.Disabled && !slices.Contains(changed, name) {
 			changed = append(changed, name)
+			events = append(events, Event{Skill: name, Kind: Disabled, Scope: where, SessionID: c.SessionID})
 		}
 	}
 	wrote := false
-	for _, f := range l.states(scope) {
-		ok, err := f.write(names, true)
+	for _, f := range l.o.States {
+		ok, err := f.write(in[f.Scope], true)
 		if err != nil {
 			return nil, err
 		}
@@ -216,10 +227,6 @@ func (l *Library) Disable(ctx context.Context, c Change, scope Scope, names []st
 	}
 	if !wrote {
 		return nil, nil
-	}
-	var events []Event
-	for _, name := range changed {
-		events = append(events, Event{Skill: name, Kind: Disabled, Scope: scope, SessionID: c.SessionID})
 	}
 	l.reload(ctx, "disabled "+strings.Join(names, ", "), events...)
 	return changed, nil
@@ -278,6 +285,9 @@ func (l *Library) states(scope Scope) []StateFile {
 
 // write switches names off or on in the file, and tells whether that changed it.
 func (f StateFile) write(names []string, disabled bool) (bool, error) {
+	if len(names) == 0 {
+		return false, nil
+	}
 	data, err := f.load()
 	var s state
 	if err == nil {

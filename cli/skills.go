@@ -1,0 +1,337 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"unicode"
+
+	"github.com/spf13/cobra"
+
+	"picobot/cli/api"
+	"picobot/cli/app"
+	"picobot/internal/skills"
+)
+
+func newSkills(sys System, g *globals) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "skills",
+		Short: "Show and check skills, and switch them on and off",
+		Long: `Show and check skills, and switch them on and off: those of the running gateway, else
+those of the home and of the directory this is called in.`,
+	}
+	group(cmd)
+	cmd.AddCommand(newSkillsList(sys, g), newSkillsShow(sys, g), newSkillsCheck(sys, g), newSkillsSwitch(sys, g, "disable"), newSkillsSwitch(sys, g, "enable"))
+	return cmd
+}
+
+// skillsAt is a way to skills: through the gateway that uses them, or to their files.
+type skillsAt struct {
+	client  *api.Client     // nil = no gateway runs
+	library *skills.Library // nil = they are switched off
+}
+
+// withSkills calls do with the way to a home's skills.
+func (g *globals) withSkills(ctx context.Context, sys System, do func(skillsAt) error) error {
+	v, err := g.visit(ctx, sys)
+	if err != nil {
+		return err
+	}
+	s := skillsAt{client: v.client}
+	if s.client == nil {
+		s.library = app.Skills(app.Options{
+			Home: v.home, Config: v.config, WorkDir: sys.workDir(), UserHome: sys.getenv("HOME"), Now: sys.Now, Log: slog.New(slog.DiscardHandler),
+		}, nil)
+	}
+	return errors.Join(do(s), v.close())
+}
+
+var errSkillsOff = errors.New("skills are switched off by skills.enabled")
+
+func (s skillsAt) list(ctx context.Context) (l skills.Listing, err error) {
+	switch {
+	case s.client != nil:
+		err = s.client.Get(ctx, api.Path("skills"), nil, &l)
+	case s.library != nil:
+		l = s.library.Snapshot(ctx).Listing()
+	default:
+		err = errSkillsOff
+	}
+	return l, err
+}
+
+func (s skillsAt) show(ctx context.Context, name string) (d skills.Detail, err error) {
+	switch {
+	case s.client != nil:
+		err = s.client.Get(ctx, api.Path("skills", name), nil, &d)
+	case s.library != nil:
+		var a skills.Activation
+		a, err = s.library.Show(ctx, name)
+		d = a.Detail()
+	default:
+		err = errSkillsOff
+	}
+	return d, err
+}
+
+func (s skillsAt) turn(ctx context.Context, action string, scope skills.Scope, names []string) (l skills.Listing, err error) {
+	switch {
+	case s.client != nil:
+		err = s.client.Post(ctx, api.Path("skills"), nil, map[string]any{"action": action, "names": names, "scope": scope}, &l)
+	case s.library != nil:
+		do := s.library.Disable
+		if action == "enable" {
+			do = s.library.Enable
+		}
+		_, err = do(ctx, skills.Change{}, scope, names)
+		l = s.library.Snapshot(ctx).Listing()
+	default:
+		err = errSkillsOff
+	}
+	return l, err
+}
+
+func newSkillsList(sys System, g *globals) *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "list",
+		Short: "List skills, and the folders that were skipped",
+		Args:  noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return g.withSkills(cmd.Context(), sys, func(s skillsAt) error {
+				l, err := s.list(cmd.Context())
+				if err != nil {
+					return err
+				}
+				if asJSON {
+					for _, p := range l.Skipped {
+						_, _ = fmt.Fprintf(sys.Stderr, "warning: %s was skipped: %s\n", plainText(p.Path), p.Problem)
+					}
+				}
+				return printSkills(sys, l, asJSON)
+			})
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON array")
+	return cmd
+}
+
+func printSkills(sys System, l skills.Listing, asJSON bool) error {
+	err := printList(sys.Stdout, asJSON, l.Items, []string{"NAME", "STATE", "SOURCE", "DESCRIPTION"}, func(k skills.Item) []string {
+		return []string{k.Name, stateOf(k), k.Source, k.Description}
+	})
+	if err != nil || asJSON {
+		return err
+	}
+	if len(l.Items)+len(l.Skipped) == 0 {
+		_, _ = fmt.Fprintln(sys.Stderr, "there are no skills: put a folder with a SKILL.md into skills/ of the home or .agents/skills")
+	}
+	for _, p := range l.Skipped {
+		if _, err := fmt.Fprintf(sys.Stdout, "warning: %s was skipped: %s\n", plainText(p.Path), p.Problem); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// plainText is text from a file without what moves a terminal's cursor.
+func plainText(text string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) && r != '\n' && r != '\t' {
+			return '\uFFFD'
+		}
+		return r
+	}, text)
+}
+
+func stateOf(k skills.Item) string {
+	switch {
+	case !k.Enabled:
+		return "disabled"
+	case k.Manual:
+		return "manual"
+	}
+	return "enabled"
+}
+
+func newSkillsShow(sys System, g *globals) *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "show NAME",
+		Short: "Print a skill: where it is, its files, its instructions",
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return usagef("%s takes the name of one skill: see `%s --help`", cmd.CommandPath(), cmd.CommandPath())
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return g.withSkills(cmd.Context(), sys, func(s skillsAt) error {
+				d, err := s.show(cmd.Context(), args[0])
+				if err != nil {
+					return fmt.Errorf("%s: %w", args[0], err)
+				}
+				if asJSON {
+					return printJSON(sys.Stdout, d)
+				}
+				_, err = fmt.Fprintf(sys.Stdout, "name: %s\ndescription: %s\nstate: %s\nsource: %s (scope %s)\nfolder: %s\n", d.Name, d.Description, stateOf(d.Item), d.Source, d.Scope, plainText(d.Path))
+				if len(d.Overrides) > 0 {
+					_, _ = fmt.Fprintf(sys.Stdout, "overrides: %s\n", strings.Join(d.Overrides, ", "))
+				}
+				for _, f := range d.Files {
+					_, _ = fmt.Fprintf(sys.Stdout, "file: %q\n", f)
+				}
+				if err != nil {
+					return err
+				}
+				_, err = fmt.Fprintf(sys.Stdout, "\n%s\n", strings.TrimSpace(plainText(d.Content)))
+				return err
+			})
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
+	return cmd
+}
+
+func newSkillsSwitch(sys System, g *globals, action string) *cobra.Command {
+	var scope string
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   action + " NAME…",
+		Short: map[string]string{"disable": "Switch skills off", "enable": "Switch skills on"}[action],
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return usagef("%s needs the name of a skill, or several: see `%s --help`", cmd.CommandPath(), cmd.CommandPath())
+			}
+			if scope != "" && scope != string(skills.User) && scope != string(skills.Project) {
+				return usagef("--scope must be project or user, not %q", scope)
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return g.withSkills(cmd.Context(), sys, func(s skillsAt) error {
+				l, err := s.turn(cmd.Context(), action, skills.Scope(scope), args)
+				if err != nil {
+					return err
+				}
+				named := map[string]bool{}
+				for _, name := range args {
+					named[name] = true
+				}
+				items := []skills.Item{}
+				for _, k := range l.Items {
+					if named[k.Name] {
+						items = append(items, k)
+					}
+				}
+				if asJSON {
+					return printJSON(sys.Stdout, items)
+				}
+				for _, k := range items {
+					if _, err := fmt.Fprintf(sys.Stdout, "%s: %s\n", k.Name, stateOf(k)); err != nil {
+						return err
+					}
+				}
+				return nil
+			})
+		},
+	}
+	cmd.Flags().StringVar(&scope, "scope", "", "whose state file to write: project or user (default: disable in the skill's own, enable in both)")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON array")
+	return cmd
+}
+
+// checked is what skills check says of one folder.
+type checked struct {
+	Name    string `json:"name"`
+	Path    string `json:"path"`
+	Status  string `json:"status"` // ok, note or skipped
+	Message string `json:"message,omitempty"`
+}
+
+func newSkillsCheck(sys System, g *globals) *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "check [DIR]",
+		Short: "Check skills and say what is wrong with each folder",
+		Long: `Check skills and say what is wrong with each folder: those of the home and of the
+directory this is called in, or those in DIR, or the one in DIR. Ends with 1 when one
+would be skipped.`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 1 {
+				return usagef("%s takes one directory, but got %q too: see `%s --help`", cmd.CommandPath(), args[1], cmd.CommandPath())
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			found, problems, err := g.checkSkills(cmd.Context(), sys, args)
+			if err != nil {
+				return err
+			}
+			all, bad := []checked{}, false
+			for _, p := range problems {
+				c := checked{p.Name, p.Path, "skipped", p.Message}
+				if p.Note {
+					c.Status = "note"
+				}
+				bad = bad || !p.Note
+				all = append(all, c)
+			}
+			for _, k := range found {
+				all = append(all, checked{Name: k.Name, Path: k.Path, Status: "ok"})
+			}
+			if asJSON {
+				if err := printJSON(sys.Stdout, all); err != nil {
+					return err
+				}
+			} else if err := printChecked(sys, all); err != nil {
+				return err
+			}
+			if bad {
+				return errSilent
+			}
+			return nil
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON array")
+	return cmd
+}
+
+func printChecked(sys System, all []checked) error {
+	for _, c := range all {
+		line := fmt.Sprintf("%-7s  %s (%s)", c.Status, c.Name, plainText(c.Path))
+		if c.Message != "" {
+			line += ": " + c.Message
+		}
+		if _, err := fmt.Fprintln(sys.Stdout, line); err != nil {
+			return err
+		}
+	}
+	if len(all) == 0 {
+		_, _ = fmt.Fprintln(sys.Stderr, "there are no skills to check")
+	}
+	return nil
+}
+
+// checkSkills looks at files, also where a gateway runs: it is for whoever writes them.
+func (g *globals) checkSkills(ctx context.Context, sys System, args []string) ([]skills.Skill, []skills.Problem, error) {
+	if len(args) == 1 {
+		return skills.Check(args[0], sys.Now())
+	}
+	h, err := g.findHome(sys)
+	if err != nil {
+		return nil, nil, err
+	}
+	cfg, err := g.loadConfig(sys, h)
+	if err != nil {
+		return nil, nil, err
+	}
+	library := app.Skills(app.Options{Home: h, Config: cfg, WorkDir: sys.workDir(), UserHome: sys.getenv("HOME"), Now: sys.Now, Log: slog.New(slog.DiscardHandler)}, nil)
+	if library == nil {
+		return nil, nil, errSkillsOff
+	}
+	snap := library.Snapshot(ctx)
+	return snap.Skills(), snap.Problems(), nil
+}

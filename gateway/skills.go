@@ -1,0 +1,81 @@
+package gateway
+
+import (
+	"encoding/json"
+	"errors"
+	"net/http"
+
+	"picobot/internal/skills"
+)
+
+func (s *Server) skillRoutes() []route {
+	return []route{
+		{method: http.MethodGet, path: "/api/v1/skills", handler: s.listSkills},
+		{method: http.MethodPost, path: "/api/v1/skills", handler: s.postSkills},
+		{method: http.MethodGet, path: "/api/v1/skills/{name}", handler: s.getSkill},
+	}
+}
+
+func (s *Server) listSkills(w http.ResponseWriter, r *http.Request) error {
+	if s.deps.Skills == nil {
+		return writeJSON(w, http.StatusOK, skills.Listing{Items: []skills.Item{}, Skipped: []skills.ProblemItem{}})
+	}
+	return writeJSON(w, http.StatusOK, s.deps.Skills.Snapshot(r.Context()).Listing())
+}
+
+func (s *Server) getSkill(w http.ResponseWriter, r *http.Request) error {
+	if s.deps.Skills == nil {
+		return errSkillsOff
+	}
+	a, err := s.deps.Skills.Show(r.Context(), r.PathValue("name"))
+	if err != nil {
+		return skillError(err)
+	}
+	return writeJSON(w, http.StatusOK, a.Detail())
+}
+
+var errSkillsOff = &httpError{http.StatusConflict, "conflict", "skills are switched off by skills.enabled"}
+
+// maxSkillsBody bounds what postSkills reads, in bytes.
+const maxSkillsBody = 1 << 20
+
+// skillChange switches skills on or off, all of them or none.
+type skillChange struct {
+	Action string       `json:"action"` // disable or enable
+	Names  []string     `json:"names"`
+	Scope  skills.Scope `json:"scope"` // whose state file: project or user; "" = disable in the skill's own, enable in both
+}
+
+func (s *Server) postSkills(w http.ResponseWriter, r *http.Request) error {
+	var change skillChange
+	decoder := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxSkillsBody))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(&change); err != nil {
+		return badRequest("the body must be {\"action\":\"disable\" or \"enable\",\"names\":[…]}: %v", err)
+	}
+	if change.Scope != "" && change.Scope != skills.User && change.Scope != skills.Project {
+		return badRequest("scope must be project or user")
+	}
+	if s.deps.Skills == nil {
+		return errSkillsOff
+	}
+	do := s.deps.Skills.Disable
+	switch change.Action {
+	case "disable":
+	case "enable":
+		do = s.deps.Skills.Enable
+	default:
+		return badRequest("action must be disable or enable")
+	}
+	if _, err := do(r.Context(), skills.Change{}, change.Scope, change.Names); err != nil {
+		return skillError(err)
+	}
+	return s.listSkills(w, r)
+}
+
+func skillError(err error) error {
+	if errors.Is(err, skills.ErrUnknown) {
+		return notFound("%v", err)
+	}
+	return conflict("%v", err)
+}
