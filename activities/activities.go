@@ -68,6 +68,16 @@ type Deps struct {
 	Zone *time.Location
 	// ReinjectEvery: after how many user turns a changed AGENT.md is written again.
 	ReinjectEvery int
+	// Compaction says when sessions are compacted.
+	Compaction Compaction
+	// TitleAfter: after how many user messages a model names a session; 0 = never.
+	TitleAfter int
+}
+
+// Compaction is how sessions are compacted.
+type Compaction struct {
+	Threshold float64 // share of the model's window above which a session is compacted; 0 = never
+	KeepTurns int     // the newest user turns, which stay as they are
 }
 
 // Activities are PicoBot's activities. Make them with New.
@@ -100,6 +110,9 @@ func (a *Activities) Register(r Registries) {
 	register(r.Turns, flow.RequestCancel, a.RequestCancel)
 	register(r.Turns, flow.CallModel, a.CallModel)
 	register(r.Tools, flow.RunTool, a.RunTool)
+	register(r.Turns, flow.Summarise, a.Summarise)
+	register(r.Turns, flow.MakeTitle, a.MakeTitle)
+	register(r.Deliveries, flow.CommitCompaction, a.CommitCompaction)
 	register(r.Deliveries, flow.FinishTurn, a.FinishTurn)
 	register(r.Deliveries, flow.Deliver, a.Deliver)
 }

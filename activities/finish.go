@@ -43,7 +43,11 @@ func (a *Activities) FinishTurn(ctx context.Context, in flow.FinishInput) (flow.
 	if err != nil {
 		return flow.FinishResult{}, err
 	}
-	return flow.FinishResult{Outbound: done.Outbound}, nil
+	out := flow.FinishResult{Outbound: done.Outbound}
+	if done.Turn.StartedAt != 0 {
+		out.Then = a.then(ctx, done.Turn.SessionID)
+	}
+	return out, nil
 }
 
 // failureText is what a person reads about a failure.

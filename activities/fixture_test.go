@@ -149,6 +149,7 @@ func newFixture(t *testing.T) *fixture {
 		Record: s, Models: f, Agents: f, Tools: registry, Prompt: prompt.NewAgentFile(filepath.Join(dir, "AGENT.md")),
 		Senders: map[string]activities.Sender{"feishu": f.sender}, Hub: f.hub, Texts: text.For("en"), Now: time.Now,
 		Logger: slog.New(slog.DiscardHandler), Mask: func(s string) string { return s }, Summaries: true, Media: activities.Media{Dir: dir},
+		Compaction: activities.Compaction{Threshold: 0.5, KeepTurns: 1}, TitleAfter: 2,
 		Keep: func(_ tools.Call, tool, _ string) (string, error) { return ".picobot/output/" + tool + ".txt", nil },
 	})
 	f.env = f.newEnv()
@@ -197,6 +198,9 @@ func (f *fixture) newEnv() *testsuite.TestActivityEnvironment {
 	reg(flow.FinishTurn, f.acts.FinishTurn)
 	reg(flow.RequestCancel, f.acts.RequestCancel)
 	reg(flow.Deliver, f.acts.Deliver)
+	reg(flow.Summarise, f.acts.Summarise)
+	reg(flow.CommitCompaction, f.acts.CommitCompaction)
+	reg(flow.MakeTitle, f.acts.MakeTitle)
 	return env
 }
 

@@ -32,7 +32,9 @@ type flights struct {
 }
 
 type flightKey struct {
-	turn     string
+	turn     string // "" = it is no turn's
+	session  string // of background work, which is no turn's
+	what     string // name of the activity of background work
 	step     int
 	position int // -1 = the model call of the step
 	attempt  int // which model of the agent; 0 for tools
@@ -133,7 +135,7 @@ func fly[T any](ctx context.Context, a *Activities, k flightKey, fn func(context
 			beat(ctx, past)
 			// A cancel reaches work here at once and elsewhere by signal. The record is what
 			// it is read from when neither got through.
-			if asked, err := a.Record.CancelRequested(context.WithoutCancel(ctx), k.turn); err == nil && asked {
+			if asked, err := a.cancelRequested(ctx, k); err == nil && asked {
 				fl.cancel(tools.ErrCancelled)
 			}
 		case <-stop:
@@ -145,7 +147,7 @@ func fly[T any](ctx context.Context, a *Activities, k flightKey, fn func(context
 				fl.cancel(tools.ErrShutdown)
 				continue
 			}
-			asked, err := a.Record.CancelRequested(context.WithoutCancel(ctx), k.turn)
+			asked, err := a.cancelRequested(ctx, k)
 			if err != nil || !asked {
 				return zero, temporal.NewApplicationErrorWithCause("the attempt was given up, its work goes on", flow.ErrTypeLost, errors.Join(context.Cause(ctx), err))
 			}
@@ -154,8 +156,19 @@ func fly[T any](ctx context.Context, a *Activities, k flightKey, fn func(context
 	}
 }
 
+// cancelRequested asks the record. Nobody cancels what is no turn's.
+func (a *Activities) cancelRequested(ctx context.Context, k flightKey) (bool, error) {
+	if k.turn == "" {
+		return false, nil
+	}
+	return a.Record.CancelRequested(context.WithoutCancel(ctx), k.turn)
+}
+
 // forgive records that the worker stopped of its own will, which counts as no claim.
 func (a *Activities) forgive(ctx context.Context, turnID string) {
+	if turnID == "" {
+		return
+	}
 	if err := a.Record.Forgive(context.WithoutCancel(ctx), turnID); err != nil {
 		a.Logger.Warn("a clean stop could not be recorded", "turn", turnID, "error", err)
 	}

@@ -30,7 +30,7 @@ func (a *Activities) CallModel(ctx context.Context, in flow.ModelInput) (flow.Mo
 			c.pay(ctx)
 			return flow.ModelResult{}, a.fenced(context.WithoutCancel(ctx), in.TurnID, err)
 		}
-		return a.modelResult(done), nil
+		return a.modelResult(ctx, c, done), nil
 	})
 	if e, ok := errors.AsType[*llm.Error](err); ok {
 		return result, a.modelFailure(ctx, in, e, c.attempt-first)
@@ -43,12 +43,20 @@ func (a *Activities) CallModel(ctx context.Context, in flow.ModelInput) (flow.Mo
 func showAs(model, attempt int) int { return model*1000 + attempt }
 
 // modelResult says what is left to do after an answer.
-func (a *Activities) modelResult(done store.Committed) flow.ModelResult {
+func (a *Activities) modelResult(ctx context.Context, c *modelCall, done store.Committed) flow.ModelResult {
 	var open []store.OpenCall
 	for i, c := range done.Answer.ToolCalls {
 		open = append(open, store.OpenCall{Position: i, Call: c})
 	}
-	return flow.ModelResult{Calls: a.calls(open), Outbound: done.Outbound}
+	out := flow.ModelResult{Calls: a.calls(open), Outbound: done.Outbound}
+	switch {
+	case len(open) > 0:
+	case done.Existing:
+		out.Then = a.then(ctx, done.Turn.SessionID) // an attempt that did not live to say it
+	default:
+		out.Then = c.then
+	}
+	return out
 }
 
 // modelCall is one attempt at one step.
@@ -57,7 +65,8 @@ type modelCall struct {
 	in      flow.ModelInput
 	attempt int // as it is shown
 	bill    *bill
-	holds   held // what the present request holds
+	holds   held      // what the present request holds
+	then    flow.Then // what its answer makes due, if it ends the turn
 }
 
 func (c *modelCall) run(ctx context.Context) (store.Committed, error) {
@@ -92,6 +101,12 @@ func (c *modelCall) run(ctx context.Context) (store.Committed, error) {
 		Model:   use.model.Name,
 		Calls:   c.bill.calls,
 		Deliver: t.Session.Channel != chat.ChannelCLI,
+	}
+	size := c.a.sizeAfter(t, req, resp, answer.Message)
+	answer.Estimate, answer.Reported = size.estimate, size.reported
+	if len(answer.Message.ToolCalls) == 0 {
+		c.then = c.a.thenAfter(t, size)
+		answer.CompactionDue = c.then.Compact
 	}
 	done, err = persist(ctx, func(ctx context.Context) (store.Committed, error) {
 		return c.a.Record.CommitAnswer(ctx, c.in.TurnID, c.in.Step, answer)

@@ -53,7 +53,7 @@ type outcome struct {
 // commandTable is every command, in the order help lists them.
 type commandTable []command
 
-func newCommandTable() commandTable {
+func newCommandTable(o Options) commandTable {
 	return commandTable{
 		{name: "new", usage: "[TITLE]", help: text.HelpNew{}, run: runNew, leads: true},
 		{name: "reset", help: text.HelpReset{}, run: runReset},
@@ -63,6 +63,7 @@ func newCommandTable() commandTable {
 		{name: "rename", usage: "TITLE", help: text.HelpRename{}, run: runRename},
 		{name: "delete", help: text.HelpDelete{}, run: runDelete, leads: true},
 		{name: "info", help: text.HelpInfo{}, run: runInfo},
+		{name: "compact", help: text.HelpCompact{}, run: runCompact(o.CompactionKeepTurns)},
 		{name: "stop", help: text.HelpStop{}, run: runStop},
 		{name: "agent", usage: "[NAME]", help: text.HelpAgent{}, run: runAgent},
 		{name: "help", help: text.HelpHelp{}, run: runHelp},

@@ -41,6 +41,8 @@ type Options struct {
 	MediaDir  string
 	// Agents are the names a client may ask for; none = any.
 	Agents []string
+	// CompactionKeepTurns is how many of the newest user turns /compact leaves as they are; 0 = 3.
+	CompactionKeepTurns int
 	// WatchRecord: other processes write to the record too, so look for their changes.
 	WatchRecord bool
 	// ActiveWithin: a session with activity in this time counts as active; 0 = 24 h.
@@ -79,6 +81,9 @@ func (o Options) withDefaults() Options {
 	if o.Zone == nil {
 		o.Zone = time.Local
 	}
+	if o.CompactionKeepTurns <= 0 {
+		o.CompactionKeepTurns = 3
+	}
 	if o.ActiveWithin <= 0 {
 		o.ActiveWithin = 24 * time.Hour
 	}
@@ -101,6 +106,8 @@ type Dispatcher interface {
 	Nudge(sessionID string)
 	// CancelTurn says that a running turn is to stop.
 	CancelTurn(sessionID, turnID string)
+	// Compact says that a session is to be compacted.
+	Compact(sessionID string)
 }
 
 // Model is what answers in a session.

@@ -113,6 +113,7 @@ type fakeDispatcher struct {
 	mu      sync.Mutex
 	nudged  []string
 	cancels []string // turns
+	compact []string // sessions
 	panics  bool
 }
 
@@ -129,6 +130,18 @@ func (d *fakeDispatcher) CancelTurn(_, turnID string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.cancels = append(d.cancels, turnID)
+}
+
+func (d *fakeDispatcher) Compact(sessionID string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.compact = append(d.compact, sessionID)
+}
+
+func (d *fakeDispatcher) compacting() []string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return append([]string(nil), d.compact...)
 }
 
 func (d *fakeDispatcher) calls() (nudged, cancels []string) {

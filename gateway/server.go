@@ -62,7 +62,7 @@ func New(o Options, d Deps) (*Server, error) {
 		health:   newHealthCache(d, o),
 		meter:    newMeter(d),
 		delivery: newCLI(),
-		commands: newCommandTable(),
+		commands: newCommandTable(o),
 		media:    mediaKeeper{dir: o.MediaDir, workspace: o.Workspace, maxBytes: o.MaxMessageBytes, now: d.Now},
 		started:  d.Now(),
 		stopping: make(chan struct{}),

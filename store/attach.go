@@ -47,12 +47,14 @@ func (s *Store) Attach(ctx context.Context, sessionID string, fromSeq *int64) (A
 			// A reader that claims to have more than there is has another record's rows.
 			out.Cursor.Seq = min(*fromSeq, out.Session.LastSeq)
 		}
-		if err := q.row(`SELECT coalesce(max(rev), 0),
-			coalesce((SELECT turn_id FROM messages WHERE session_id = ?1 AND seq = ?2), '')
-			FROM turns WHERE session_id = ?1`, sessionID, out.Cursor.Seq).Scan(&out.Cursor.Rev, &out.LastTurn); err != nil {
+		if err := q.row(`SELECT coalesce(max(rev), 0) FROM turns WHERE session_id = ?`, sessionID).Scan(&out.Cursor.Rev); err != nil {
 			return err
 		}
-		if err := out.readTurns(q, fromSeq != nil); err != nil {
+		var since int64
+		if out.LastTurn, since, err = originalBefore(q, sessionID, out.Cursor.Seq); err != nil {
+			return err
+		}
+		if err := out.readTurns(q, fromSeq != nil, since); err != nil {
 			return err
 		}
 		if err := out.readWelcome(q); err != nil {
@@ -77,7 +79,7 @@ func (a *Attached) readWelcome(q querier) error {
 	return err
 }
 
-func (a *Attached) readTurns(q querier, replay bool) error {
+func (a *Attached) readTurns(q querier, replay bool, since int64) error {
 	rows, err := q.rows(`SELECT `+turnColumns+` FROM turns WHERE session_id = ? AND status IN ('queued', 'running') ORDER BY rev`, a.Session.ID)
 	open, err := collect(rows, err, scanTurn)
 	if err != nil {
@@ -87,8 +89,8 @@ func (a *Attached) readTurns(q querier, replay bool) error {
 		// The row's own moment counts as since: a turn's last row and its end are one transaction.
 		rows, err = q.rows(`SELECT * FROM (SELECT `+turnColumns+` FROM turns
 			WHERE session_id = ?1 AND status NOT IN ('queued', 'running')
-			AND finished_at >= coalesce((SELECT created_at FROM messages WHERE session_id = ?1 AND seq = ?2), 0)
-			ORDER BY rev DESC LIMIT ?3) ORDER BY rev`, a.Session.ID, a.Cursor.Seq, maxEnded)
+			AND finished_at >= ?2
+			ORDER BY rev DESC LIMIT ?3) ORDER BY rev`, a.Session.ID, since, maxEnded)
 		if a.Turns, err = collect(rows, err, scanTurn); err != nil {
 			return err
 		}

@@ -124,7 +124,7 @@ func (t *tx) injectPrompt(b Begin) error {
 	default:
 		var turns int
 		if err := t.row(`SELECT count(*) FROM messages WHERE session_id = ? AND seq > ? AND role = 'user' AND origin_seq IS NULL`,
-			b.SessionID, newest.Seq).Scan(&turns); err != nil {
+			b.SessionID, newest.saidAt()).Scan(&turns); err != nil {
 			return err
 		}
 		if turns < b.ReinjectEvery {

@@ -7,7 +7,7 @@ import "context"
 // call has a result.
 func (s *Store) CallTaken(ctx context.Context, sessionID, id string) (taken bool, err error) {
 	err = s.view(ctx, func(q querier) error {
-		return q.row(`SELECT EXISTS (SELECT 1 FROM messages WHERE session_id = ? AND tool_call_id = ?)`, sessionID, id).Scan(&taken)
+		return q.row(`SELECT EXISTS (SELECT 1 FROM messages WHERE session_id = ? AND tool_call_id = ? AND origin_seq IS NULL)`, sessionID, id).Scan(&taken)
 	})
 	return taken, err
 }

@@ -45,7 +45,7 @@ func Inspect(ctx context.Context, path string) (r Report, err error) {
 		r.Damage = verdict
 		return r, nil
 	}
-	err = db.QueryRowContext(ctx, `SELECT (SELECT count(*) FROM sessions WHERE deleted_at IS NULL), (SELECT count(*) FROM messages WHERE origin_seq IS NULL)`).
+	err = db.QueryRowContext(ctx, `SELECT (SELECT count(*) FROM sessions WHERE deleted_at IS NULL), (SELECT count(*) FROM messages WHERE origin_seq IS NULL AND coalesce(marker, '') <> 'history_compaction')`).
 		Scan(&r.Sessions, &r.Messages)
 	if err != nil {
 		return r, fmt.Errorf("look at the record: %w", err)

@@ -21,6 +21,14 @@ type Row struct {
 	CreatedAt int64
 }
 
+// saidAt is the seq at which the row was said: a copy's own is younger.
+func (r Row) saidAt() int64 {
+	if r.OriginSeq != 0 {
+		return r.OriginSeq
+	}
+	return r.Seq
+}
+
 const rowColumns = `id, session_id, seq, role, content, coalesce(reasoning_content, ''), coalesce(media_refs, ''), coalesce(tool_calls, ''),
 	coalesce(tool_call_id, ''), coalesce(tool_name, ''), coalesce(marker, ''), coalesce(turn_id, ''), coalesce(step, 0), coalesce(origin_seq, 0), created_at`
 

@@ -46,11 +46,13 @@ func (c ModelCall) Status() string {
 func (s *Store) NewID() string { return s.ids.New() }
 
 // RecordCalls writes down calls of a turn that no answer is committed with: those that
-// failed, and those whose answer came too late.
+// failed, and those whose answer came too late. turnID "" = they were made outside of any.
 func (s *Store) RecordCalls(ctx context.Context, turnID string, calls []ModelCall) error {
 	return s.update(ctx, func(t *tx) error {
-		if _, err := turnByID(t, turnID); err != nil {
-			return err
+		if turnID != "" {
+			if _, err := turnByID(t, turnID); err != nil {
+				return err
+			}
 		}
 		return t.charge(turnID, calls)
 	})
@@ -69,7 +71,7 @@ func (t *tx) charge(turnID string, calls []ModelCall) error {
 		n, err := t.exec(`INSERT INTO model_calls (id, turn_id, step, model_index, attempt, model, provider, status, error,
 				prompt_tokens, completion_tokens, cached_tokens, reasoning_tokens, duration_ms, created_at, request_rows, request_stubs)
 			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING`,
-			c.ID, turnID, c.Step, c.ModelIndex, c.Attempt, c.Model, c.Provider, c.Status(), nullString(c.Error),
+			c.ID, nullString(turnID), c.Step, c.ModelIndex, c.Attempt, c.Model, c.Provider, c.Status(), nullString(c.Error),
 			u.PromptTokens, u.CompletionTokens, u.CachedTokens, u.ReasoningTokens, c.DurationMS, c.CreatedAt, nullString(c.Rows.String()), nullString(c.Stubs.String()))
 		if err != nil {
 			return fmt.Errorf("record model call: %w", err)
@@ -78,7 +80,7 @@ func (t *tx) charge(turnID string, calls []ModelCall) error {
 			spent = spent.Add(u)
 		}
 	}
-	if spent == (chat.Usage{}) {
+	if turnID == "" || spent == (chat.Usage{}) {
 		return nil
 	}
 	_, err := t.exec(`UPDATE turns SET prompt_tokens = prompt_tokens + ?, completion_tokens = completion_tokens + ?,

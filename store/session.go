@@ -30,18 +30,24 @@ type Session struct {
 	Active            bool
 	Titled            bool   // a person chose the title
 	Successor         string // the dialog that took its place when it had expired or was deleted, "" = none
+	TitleSource       string // who wrote the title, unless it was a person
+	TitleTries        int    // how often a model was asked for one in vain
+	Compacting        Compacting
 }
 
 const sessionColumns = `id, channel, chat_id, dialog_id, title, agent, created_at, last_active_at,
 	message_count, total_message_count, coalesce(routing_info, ''), reset_cutoff_seq, coalesce(deleted_at, 0), last_seq, active,
-	titled, coalesce(successor_id, '')`
+	titled, coalesce(successor_id, ''),
+	title_source, title_tries, compaction, iif(compaction_base = reset_cutoff_seq, compaction_strikes, 0), compaction_size, request_estimate, request_tokens`
 
 func scanSession(r scanner) (Session, error) {
 	var s Session
 	var routing string
+	c := &s.Compacting
 	err := r.Scan(&s.ID, &s.Channel, &s.ChatID, &s.DialogID, &s.Title, &s.Agent, &s.CreatedAt, &s.LastActiveAt,
 		&s.MessageCount, &s.TotalMessageCount, &routing, &s.ResetCutoffSeq, &s.DeletedAt, &s.LastSeq, &s.Active,
-		&s.Titled, &s.Successor)
+		&s.Titled, &s.Successor,
+		&s.TitleSource, &s.TitleTries, &c.Due, &c.Strikes, &c.Size, &c.Estimate, &c.Reported)
 	if routing != "" {
 		s.RoutingInfo = json.RawMessage(routing)
 	}

@@ -16,6 +16,11 @@ type Answer struct {
 	Calls   []ModelCall  // those it took, written with it
 	// Deliver: the reply must be sent to the chat (an outbox row is written with it).
 	Deliver bool
+	// Estimate and Reported are the tokens of the request that this answers, as they
+	// were estimated and as the provider reported them; 0 = unknown.
+	Estimate, Reported int64
+	// CompactionDue: with this answer the session has grown so large that it is to be compacted.
+	CompactionDue bool
 }
 
 // Committed is a step as the record holds it after a commit.
@@ -76,6 +81,14 @@ func (s *Store) CommitAnswer(ctx context.Context, turnID string, step int, a Ans
 		}
 		if err := t.charge(turnID, a.Calls); err != nil {
 			return err
+		}
+		if err := t.requestSize(turn.SessionID, a); err != nil {
+			return err
+		}
+		if a.CompactionDue {
+			if err := t.compactionDue(turn.SessionID, DueSize); err != nil {
+				return err
+			}
 		}
 		if err := t.progress(turn); err != nil {
 			return err

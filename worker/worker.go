@@ -139,6 +139,8 @@ func (w *Worker) build() (set, <-chan error) {
 	tools := worker.New(w.client, q.Tools(), limit(only, w.opts.MaxToolCalls))
 	deliveries := worker.New(w.client, q.Deliveries(), limit(only, w.opts.MaxDeliveries))
 	turns.RegisterWorkflowWithOptions(workflows.Session, workflow.RegisterOptions{Name: flow.SessionWorkflow})
+	turns.RegisterWorkflowWithOptions(workflows.Compaction, workflow.RegisterOptions{Name: flow.CompactionWorkflow})
+	turns.RegisterWorkflowWithOptions(workflows.Title, workflow.RegisterOptions{Name: flow.TitleWorkflow})
 	w.acts.Register(activities.Registries{Turns: turns, Tools: tools, Deliveries: deliveries})
 	return set{turns, tools, deliveries}, fatal
 }

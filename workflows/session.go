@@ -38,6 +38,7 @@ func Session(ctx workflow.Context, in flow.SessionInput) error {
 			s.turn(begun)
 		}
 		if s.moveOn {
+			s.children.started(s.base)
 			in.Undelivered = s.deliveries.unsent()
 			return workflow.NewContinueAsNewError(ctx, Session, in)
 		}
@@ -45,6 +46,7 @@ func Session(ctx workflow.Context, in flow.SessionInput) error {
 			continue
 		}
 		s.describe("every message is answered")
+		s.children.started(s.base)
 		if !s.deliveries.idle() {
 			s.describe("every message is answered; delivering")
 			_ = workflow.Await(s.base, func() bool { return s.deliveries.idle() || s.nudges.Len() > 0 })
@@ -65,6 +67,7 @@ type session struct {
 	info       *workflow.Info
 	nudges     workflow.ReceiveChannel
 	deliveries *deliveries
+	children   *children
 	steps      int  // model steps of this run
 	moveOn     bool // continue as new before the next step
 
@@ -83,6 +86,8 @@ func newSession(ctx workflow.Context, in flow.SessionInput) *session {
 		base:   base,
 		info:   workflow.GetInfo(ctx),
 		nudges: workflow.GetSignalChannel(ctx, flow.SignalNudge),
+
+		children: &children{in: in},
 	}
 	s.deliveries = startDeliveries(base, in.Queues)
 	s.deliveries.add(in.Undelivered)
@@ -139,6 +144,7 @@ func (s *session) turn(b flow.Begun) {
 			}
 			if len(answer.Calls) == 0 {
 				s.deliveries.add(answer.Outbound)
+				s.children.start(s.base, answer.Then)
 				return
 			}
 			calls = answer.Calls
@@ -278,6 +284,7 @@ func (s *session) finish(b flow.Begun, status chat.TurnStatus, failures ...flow.
 		return
 	}
 	s.deliveries.add(out.Outbound)
+	s.children.start(s.base, out.Then)
 }
 
 // listenForCancel stops the present turn when a signal names it. The record has

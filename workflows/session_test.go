@@ -29,6 +29,7 @@ type script struct {
 	tool     func(ctx context.Context, in flow.ToolInput) (flow.ToolResult, error)
 	deliver  func(id string) error
 	finished []flow.FinishInput
+	finish   flow.FinishResult
 	calls    []flow.ModelInput
 	tools    []flow.ToolInput
 	sent     []string
@@ -76,7 +77,7 @@ func (s *script) env(t *testing.T) *testsuite.TestWorkflowEnvironment {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		s.finished = append(s.finished, in)
-		return flow.FinishResult{}, nil
+		return s.finish, nil
 	})
 	reg(flow.RequestCancel, func(_ context.Context, id string) error {
 		s.mu.Lock()

@@ -92,21 +92,22 @@ func (r Runtime) Gateway(ctx context.Context, o Options, ready func(Addresses)) 
 		return fmt.Errorf("time_zone: %w", err)
 	}
 	server, err := gateway.New(gateway.Options{
-		Listener:        listener,
-		Addr:            cfg.Gateway.Addr,
-		Token:           token,
-		TokenGenerated:  cfg.Gateway.Token == "",
-		AllowedOrigins:  cfg.Gateway.AllowedOrigins,
-		MaxMessageBytes: int64(cfg.Gateway.MaxMessageBytes),
-		Version:         o.Version,
-		Workspace:       parts.workspace.Dir(),
-		MediaDir:        o.Home.MediaDir(),
-		Agents:          agentNames(cfg),
-		Locale:          cfg.Locale,
-		Zone:            zone,
-		WatchRecord:     !embedded, // other processes' workers write to the same record
-		ActiveWithin:    cfg.Session.TTL(),
-		Timing:          gateway.Timing{Drain: stopServer},
+		Listener:            listener,
+		Addr:                cfg.Gateway.Addr,
+		Token:               token,
+		TokenGenerated:      cfg.Gateway.Token == "",
+		AllowedOrigins:      cfg.Gateway.AllowedOrigins,
+		MaxMessageBytes:     int64(cfg.Gateway.MaxMessageBytes),
+		Version:             o.Version,
+		Workspace:           parts.workspace.Dir(),
+		MediaDir:            o.Home.MediaDir(),
+		Agents:              agentNames(cfg),
+		Locale:              cfg.Locale,
+		Zone:                zone,
+		CompactionKeepTurns: cfg.Session.CompactionKeepTurns,
+		WatchRecord:         !embedded, // other processes' workers write to the same record
+		ActiveWithin:        cfg.Session.TTL(),
+		Timing:              gateway.Timing{Drain: stopServer},
 	}, gateway.Deps{
 		Record:     record,
 		Hub:        hub,

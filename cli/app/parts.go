@@ -85,6 +85,8 @@ func newParts(o Options, record *store.Store, hub *live.Hub, c client.Client, qu
 		Summaries:     cfg.Temporal.Summaries,
 		Zone:          zone,
 		ReinjectEvery: cfg.Gateway.AgentPromptReinjectEvery,
+		Compaction:    activities.Compaction{Threshold: cfg.Session.CompactionThreshold, KeepTurns: cfg.Session.CompactionKeepTurns},
+		TitleAfter:    cfg.Session.AutoTitleAfterNMessages,
 	})
 	p.worker = worker.New(c, p.activities, worker.Options{
 		Queues:        queues,

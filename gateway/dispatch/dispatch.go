@@ -44,6 +44,7 @@ type Dispatcher struct {
 	order   []string
 	failed  []string // nudges that did not get through: tried again at the next retry
 	cancels []cancel
+	compact []string // sessions whose compaction is to be started
 	wake    chan struct{}
 	lastErr error // of the last call to Temporal; nil = it answered
 }
@@ -90,6 +91,15 @@ func (d *Dispatcher) CancelTurn(sessionID, turnID string) {
 	}
 	d.mu.Lock()
 	d.cancels = append(d.cancels, cancel{sessionID, turnID})
+	d.mu.Unlock()
+	d.signal()
+}
+
+// Compact starts the compaction of a session that the record says is due. It never
+// waits; a start that fails is made up for by the sweep.
+func (d *Dispatcher) Compact(sessionID string) {
+	d.mu.Lock()
+	d.compact = append(d.compact, sessionID)
 	d.mu.Unlock()
 	d.signal()
 }
@@ -152,6 +162,11 @@ func (d *Dispatcher) next(ctx context.Context) func() {
 		c := d.cancels[0]
 		d.cancels = d.cancels[1:]
 		return func() { d.sendCancel(ctx, c) }
+	}
+	if len(d.compact) > 0 {
+		id := d.compact[0]
+		d.compact = d.compact[1:]
+		return func() { d.startCompaction(ctx, id, enumspb.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING) }
 	}
 	if len(d.order) > 0 {
 		id := d.order[0]

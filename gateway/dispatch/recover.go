@@ -42,7 +42,18 @@ func (d *Dispatcher) Recover(ctx context.Context) error {
 			return nil
 		})
 	}
-	open, err := d.openSessions(ctx)
+	due, err := d.record.CompactionsDue(ctx)
+	if err != nil {
+		return errors.Join(fmt.Errorf("recover: %w", err), g.Wait())
+	}
+	for _, id := range due {
+		restarted[flow.CompactionWorkflowID(id)] = true
+		g.Go(func() error {
+			d.startCompaction(ctx, id, enumspb.WORKFLOW_ID_CONFLICT_POLICY_TERMINATE_EXISTING)
+			return nil
+		})
+	}
+	open, err := d.openRuns(ctx, flow.SessionWorkflow, flow.CompactionWorkflow, flow.TitleWorkflow)
 	if err != nil {
 		return errors.Join(fmt.Errorf("recover: list open runs: %w", err), g.Wait())
 	}
@@ -87,22 +98,20 @@ func (d *Dispatcher) terminate(ctx context.Context, workflowID string) error {
 	return err
 }
 
-// openSessions lists the ids of open session workflows.
-func (d *Dispatcher) openSessions(ctx context.Context) ([]string, error) {
+// openRuns lists the ids of open workflows of these types.
+func (d *Dispatcher) openRuns(ctx context.Context, types ...string) ([]string, error) {
 	var ids []string
 	var page []byte
 	for {
 		resp, err := d.client.ListWorkflow(ctx, &workflowservice.ListWorkflowExecutionsRequest{
-			Query:         fmt.Sprintf("WorkflowType = '%s' AND ExecutionStatus = 'Running' AND TaskQueue = '%s'", flow.SessionWorkflow, d.opts.Queues.Turns()),
+			Query:         fmt.Sprintf("WorkflowType IN ('%s') AND ExecutionStatus = 'Running' AND TaskQueue = '%s'", strings.Join(types, "', '"), d.opts.Queues.Turns()),
 			NextPageToken: page,
 		})
 		if err != nil {
 			return nil, err
 		}
 		for _, e := range resp.GetExecutions() {
-			if id := e.GetExecution().GetWorkflowId(); strings.HasPrefix(id, flow.SessionWorkflowID("")) {
-				ids = append(ids, id)
-			}
+			ids = append(ids, e.GetExecution().GetWorkflowId())
 		}
 		if page = resp.GetNextPageToken(); len(page) == 0 {
 			return ids, nil

@@ -40,7 +40,7 @@ func (d *Dispatcher) closing(ctx context.Context) bool {
 	for _, id := range unfinished {
 		busy[flow.SessionWorkflowID(id)] = true
 	}
-	open, err := d.openSessions(ctx)
+	open, err := d.openRuns(ctx, flow.SessionWorkflow)
 	if err != nil {
 		return false
 	}

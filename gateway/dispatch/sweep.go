@@ -19,6 +19,7 @@ const nudgeAgain = 10 * time.Minute
 func (d *Dispatcher) sweepUntil(ctx context.Context) {
 	nudged := map[string]time.Time{}
 	d.sweep(ctx, 0, nudged)
+	d.sweepCompactions(ctx)
 	tick := time.NewTicker(d.opts.SweepEvery)
 	defer tick.Stop()
 	for {
@@ -27,6 +28,7 @@ func (d *Dispatcher) sweepUntil(ctx context.Context) {
 			return
 		case <-tick.C:
 			d.sweep(ctx, d.opts.StuckAfter, nudged)
+			d.sweepCompactions(ctx)
 		}
 	}
 }

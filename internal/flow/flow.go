@@ -1,7 +1,6 @@
 package flow
 
 import (
-	"fmt"
 	"strings"
 
 	"go.temporal.io/sdk/temporal"
@@ -14,13 +13,22 @@ import (
 // written %XX.
 func SessionWorkflowID(sessionID string) string { return "session/" + visibleASCII(sessionID) }
 
+// CompactionWorkflowID is the id of the workflow that compacts a session.
+func CompactionWorkflowID(sessionID string) string { return "compaction/" + visibleASCII(sessionID) }
+
+// TitleWorkflowID is the id of the workflow that gives a session a title.
+func TitleWorkflowID(sessionID string) string { return "title/" + visibleASCII(sessionID) }
+
 func visibleASCII(s string) string {
 	var b strings.Builder
 	for i := range len(s) {
 		if c := s[i]; c > 0x20 && c < 0x7f {
 			b.WriteByte(c)
 		} else {
-			fmt.Fprintf(&b, "%%%02X", c)
+			const digits = "0123456789ABCDEF"
+			b.WriteByte('%')
+			b.WriteByte(digits[c>>4])
+			b.WriteByte(digits[c&15])
 		}
 	}
 	return b.String()
@@ -28,7 +36,9 @@ func visibleASCII(s string) string {
 
 // Names of workflows and signals.
 const (
-	SessionWorkflow = "Session"
+	SessionWorkflow    = "Session"
+	CompactionWorkflow = "Compaction"
+	TitleWorkflow      = "Title"
 
 	SignalNudge  = "nudge"  // look at the record: something may be waiting. No payload
 	SignalCancel = "cancel" // the turn named in the payload is to stop
@@ -66,6 +76,10 @@ const (
 	FinishTurn    = "FinishTurn"
 	RequestCancel = "RequestCancel"
 	Deliver       = "Deliver"
+
+	Summarise        = "Summarise"
+	CommitCompaction = "CommitCompaction"
+	MakeTitle        = "MakeTitle"
 )
 
 // SessionInput is all the state a session workflow has.
@@ -118,6 +132,13 @@ type ModelInput struct {
 type ModelResult struct {
 	Calls    []Call   `json:"calls,omitempty"`
 	Outbound []string `json:"outbound,omitempty"` // outbox rows to deliver
+	Then     Then     `json:"then,omitzero"`
+}
+
+// Then is what the end of a turn makes due. Nothing waits for it.
+type Then struct {
+	Compact bool `json:"compact,omitempty"` // the session has grown large
+	Title   bool `json:"title,omitempty"`   // enough was said to name the session
 }
 
 // ToolInput names a tool call.
@@ -167,6 +188,27 @@ const (
 // FinishResult lists what is to be delivered.
 type FinishResult struct {
 	Outbound []string `json:"outbound,omitempty"`
+	Then     Then     `json:"then,omitzero"`
+}
+
+// BackgroundInput is all the state of a workflow that does something for a session
+// beside its turns.
+type BackgroundInput struct {
+	SessionID string `json:"session_id"`
+	Queues    Queues `json:"queues"`
+}
+
+// SummariseInput asks for the summary of a session's older rows.
+type SummariseInput struct {
+	SessionID string `json:"session_id"`
+	// NoModel: the model failed for good, the cut transcript itself is the summary.
+	NoModel bool `json:"no_model,omitempty"`
+}
+
+// Summarised names the compaction whose summary is in the record; "" = there is
+// nothing to compact.
+type Summarised struct {
+	CompactionID string `json:"compaction_id,omitempty"`
 }
 
 // Types of application errors that activities return.

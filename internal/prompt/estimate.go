@@ -8,6 +8,15 @@ import (
 // a token, every other rune one token, times 1.2. It errs on the high side.
 func Estimate(messages []chat.Message) int { return tokens(totalWeight(messages)) }
 
+// Weight is a message's size; the weights of several add up. Tokens turns it into tokens.
+func Weight(m chat.Message) int { return weight(m) }
+
+// Tokens returns about how many tokens a weight is, as Estimate does.
+func Tokens(weight int) int { return tokens(weight) }
+
+// TextWeight is the weight of a text that is no message, such as a tool's description.
+func TextWeight(s string) int { return quarters(s) }
+
 func totalWeight(messages []chat.Message) int {
 	n := 0
 	for _, m := range messages {

@@ -130,6 +130,12 @@ var contradictions = []struct{ what, query string }{
 	{"a turn that paid for other calls than its own, or answered a step without one", `SELECT t.id, t.steps, t.prompt_tokens, sum(c.prompt_tokens) FROM turns t JOIN model_calls c ON c.turn_id = t.id
 		GROUP BY t.id HAVING sum(c.status = 'completed') < t.steps OR t.prompt_tokens > sum(c.prompt_tokens) OR t.completion_tokens > sum(c.completion_tokens)
 		OR t.finished_at IS NULL AND (t.prompt_tokens <> sum(c.prompt_tokens) OR t.completion_tokens <> sum(c.completion_tokens))`},
+	{"a copy that is not of an original row", `SELECT m.session_id, m.seq, m.origin_seq FROM messages m WHERE m.origin_seq IS NOT NULL
+		AND NOT EXISTS (SELECT 1 FROM messages o WHERE o.session_id = m.session_id AND o.seq = m.origin_seq AND o.origin_seq IS NULL AND o.seq < m.seq
+		AND o.role = m.role AND o.content = m.content AND o.tool_calls IS m.tool_calls AND o.tool_call_id IS m.tool_call_id AND o.turn_id IS m.turn_id AND o.step IS m.step AND o.marker IS m.marker)`},
+	{"a row that is in the active segment twice, or not in its order", `SELECT a.session_id, a.seq, b.seq FROM messages b CROSS JOIN messages a
+		WHERE b.origin_seq IS NOT NULL AND a.session_id = b.session_id AND a.seq < b.seq AND a.seq > (SELECT reset_cutoff_seq FROM sessions s WHERE s.id = a.session_id) AND b.origin_seq <= coalesce(a.origin_seq, a.seq)
+		AND coalesce(a.marker, '') <> 'history_compaction'`},
 	{"more than one running turn in a session", `SELECT session_id, count(*) FROM turns WHERE status = 'running' GROUP BY session_id HAVING count(*) > 1`},
 }
 
@@ -166,22 +172,33 @@ func Record(db *sql.DB) ([]string, error) {
 	for _, id := range running {
 		isRunning[id] = true
 	}
-	sessions, err := conversations(tx)
-	if err != nil {
-		return nil, err
-	}
-	for id, rows := range sessions {
-		for _, b := range Conversation(rows, func(turn string) bool { return isRunning[turn] }) {
-			bad = append(bad, id+" "+b)
+	for _, where := range []string{said, active} {
+		sessions, err := conversations(tx, where)
+		if err != nil {
+			return nil, err
+		}
+		for id, rows := range sessions {
+			for _, b := range Conversation(rows, func(turn string) bool { return isRunning[turn] }) {
+				bad = append(bad, id+" "+b)
+			}
 		}
 	}
 	return bad, nil
 }
 
-// conversations reads all sessions' rows, copies of a compaction left out.
-func conversations(tx *sql.Tx) (map[string][]Row, error) {
+// said are the rows that somebody said: copies and summaries of a compaction left out.
+const said = `origin_seq IS NULL AND coalesce(marker, '') <> 'history_compaction'`
+
+// active are the rows that a request is built from. A reset may have cut off the call
+// of a result, which is then told to no model.
+const active = `seq > (SELECT reset_cutoff_seq FROM sessions s WHERE s.id = messages.session_id)
+	AND NOT (role = 'tool' AND NOT EXISTS (SELECT 1 FROM messages c, json_each(c.tool_calls) j WHERE c.session_id = messages.session_id AND c.role = 'assistant'
+		AND c.seq > (SELECT reset_cutoff_seq FROM sessions s WHERE s.id = messages.session_id) AND c.seq < messages.seq AND json_extract(j.value, '$.id') = messages.tool_call_id))`
+
+// conversations reads the rows of all sessions for which where holds.
+func conversations(tx *sql.Tx, where string) (map[string][]Row, error) {
 	rows, err := tx.Query(`SELECT session_id, seq, role, content, media_refs IS NOT NULL, coalesce(tool_calls, ''), coalesce(tool_call_id, ''), coalesce(marker, ''), coalesce(turn_id, '')
-		FROM messages WHERE origin_seq IS NULL ORDER BY session_id, seq`)
+		FROM messages WHERE ` + where + ` ORDER BY session_id, seq`)
 	if err != nil {
 		return nil, fmt.Errorf("read messages: %w", err)
 	}
