@@ -12,7 +12,8 @@ import (
 )
 
 func newConfig(sys System, g *globals) *cobra.Command {
-	cmd := &cobra.Command{Use: "config", Short: "Write, show or check the configuration"}
+	cmd := &cobra.Command{Use: "config", Short: "Write, show or check the configuration", Example: `  picobot config init
+  picobot config check`}
 	group(cmd)
 	cmd.AddCommand(newConfigInit(sys, g), newConfigShow(sys, g), newConfigCheck(sys, g))
 	return cmd
@@ -23,7 +24,9 @@ func newConfigInit(sys System, g *globals) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "init",
 		Short: "Write a commented configuration to start from",
-		Args:  noArgs,
+		Example: `  picobot config init
+  picobot --config ./config.json config init --force`,
+		Args: noArgs,
 		RunE: func(*cobra.Command, []string) error {
 			path := g.configFile
 			if path == "" {
@@ -52,7 +55,9 @@ func newConfigShow(sys System, g *globals) *cobra.Command {
 	return &cobra.Command{
 		Use:   "show",
 		Short: "Print the effective configuration as JSON, secrets masked",
-		Args:  noArgs,
+		Example: `  picobot config show
+  picobot --config ./config.json config show`,
+		Args: noArgs,
 		RunE: func(*cobra.Command, []string) error {
 			cfg, err := g.load(sys)
 			if err != nil {
@@ -72,7 +77,9 @@ func newConfigCheck(sys System, g *globals) *cobra.Command {
 	return &cobra.Command{
 		Use:   "check",
 		Short: "Check the configuration and list every problem with its JSON path",
-		Args:  noArgs,
+		Example: `  picobot config check
+  picobot --config ./config.json config check`,
+		Args: noArgs,
 		RunE: func(*cobra.Command, []string) error {
 			cfg, err := g.load(sys)
 			if err != nil {

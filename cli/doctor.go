@@ -23,6 +23,8 @@ func newDoctor(sys System, g *globals) *cobra.Command {
 		Long: `Check configuration, home, gateway, record, Temporal, each model (with one short
 question to each), channels, workspace and disk: one line each. Ends with 1 when
 something is broken.`,
+		Example: `  picobot doctor
+  picobot doctor --json`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			var findings []doctor.Finding

@@ -21,6 +21,8 @@ func newGateway(sys System, g *globals) *cobra.Command {
 		Long: `Run everything on this machine: the HTTP and WebSocket gateway, the channels, the
 worker and, unless temporal.mode is "external", an embedded Temporal with its web UI.
 One line per address is printed once it serves. Ctrl-C stops it.`,
+		Example: `  picobot gateway
+  picobot gateway --addr 127.0.0.1:0 --log-format json`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			o, err := g.prepare(sys)

@@ -32,6 +32,8 @@ func newMemory(sys System, g *globals) *cobra.Command {
 		Long: `Look at, change and tidy what is remembered of people. A person is named by --scope, as
 channel:sender_id; without it, list, search and export mean everybody, the others you in
 this home's terminal. Reading works without a gateway, too.`,
+		Example: `  picobot memory list
+  picobot memory search "when is the birthday"`,
 	}
 	group(cmd)
 	cmd.AddCommand(newMemoryList(sys, g), newMemorySearch(sys, g), newMemoryShow(sys, g), newMemoryPut(sys, g), newMemoryDelete(sys, g), newMemoryExport(sys, g))
@@ -82,9 +84,10 @@ func (g *globals) remembering(cmd *cobra.Command, sys System, f *memoryFlags, do
 func newMemoryList(sys System, g *globals) *cobra.Command {
 	var f memoryFlags
 	return f.register(&cobra.Command{
-		Use:   "list",
-		Short: "List memories",
-		Args:  noArgs,
+		Use:     "list",
+		Example: `  picobot memory list --scope cli:terminal`,
+		Short:   "List memories",
+		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return g.remembering(cmd, sys, &f, func(ctx context.Context, v *visit) error {
 				items, err := v.memories(ctx, f)
@@ -122,9 +125,10 @@ func newMemorySearch(sys System, g *globals) *cobra.Command {
 func newMemoryShow(sys System, g *globals) *cobra.Command {
 	var f memoryFlags
 	return f.register(&cobra.Command{
-		Use:   "show NAMESPACE KEY",
-		Short: "Print one memory in full",
-		Args:  needArgs(2, "NAMESPACE KEY"),
+		Use:     "show NAMESPACE KEY",
+		Example: `  picobot memory show profile birthday`,
+		Short:   "Print one memory in full",
+		Args:    needArgs(2, "NAMESPACE KEY"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return g.remembering(cmd, sys, &f, func(ctx context.Context, v *visit) error {
 				m, err := v.memory(ctx, f, args[0], args[1])
@@ -178,9 +182,10 @@ func newMemoryPut(sys System, g *globals) *cobra.Command {
 func newMemoryDelete(sys System, g *globals) *cobra.Command {
 	var f memoryFlags
 	return f.register(&cobra.Command{
-		Use:   "delete NAMESPACE KEY",
-		Short: "Forget a memory",
-		Args:  needArgs(2, "NAMESPACE KEY"),
+		Use:     "delete NAMESPACE KEY",
+		Example: `  picobot memory delete profile birthday`,
+		Short:   "Forget a memory",
+		Args:    needArgs(2, "NAMESPACE KEY"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return g.remembering(cmd, sys, &f, func(ctx context.Context, v *visit) error {
 				c, query, err := v.oneMemory(f, args[0], args[1])
@@ -196,9 +201,10 @@ func newMemoryDelete(sys System, g *globals) *cobra.Command {
 func newMemoryExport(sys System, g *globals) *cobra.Command {
 	var f memoryFlags
 	return f.register(&cobra.Command{
-		Use:   "export",
-		Short: "Print all memories, a JSON object a line",
-		Args:  noArgs,
+		Use:     "export",
+		Example: `  picobot memory export > memories.jsonl`,
+		Short:   "Print all memories, a JSON object a line",
+		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return g.remembering(cmd, sys, &f, func(ctx context.Context, v *visit) error {
 				items, err := v.memories(ctx, f)

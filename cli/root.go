@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"picobot/cli/logging"
 )
 
 // Main runs one command line and returns the exit code.
@@ -31,14 +33,18 @@ lets a model answer them with tools, and writes down every step, so that it goes
 where it was after any crash.
 
 Begin with:  picobot agent -m "calc 12*7"`,
-		SilenceErrors:     true,
-		SilenceUsage:      true,
-		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},
+		Example: `  picobot agent
+  picobot gateway
+  picobot doctor`,
+		SilenceErrors: true,
+		SilenceUsage:  true,
 	}
 	root.SetIn(sys.Stdin)
 	root.SetOut(sys.Stdout)
 	root.SetErr(sys.Stderr)
 	g.register(root.PersistentFlags())
+	completeFlag(root, "log-level", "debug", "info", "warn", "error")
+	completeFlag(root, "log-format", logging.FormatText, logging.FormatJSON)
 	group(root)
 	root.AddCommand(
 		newAgent(sys, g),
@@ -50,6 +56,7 @@ Begin with:  picobot agent -m "calc 12*7"`,
 		newDoctor(sys, g),
 		newSessions(sys, g),
 		newSkills(sys, g),
+		newTurns(sys, g),
 		newVersion(sys),
 	)
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {

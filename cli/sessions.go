@@ -17,6 +17,8 @@ func newSessions(sys System, g *globals) *cobra.Command {
 		Short: "What was said: list, show and export sessions",
 		Long: `What was said, read from the record of a home, whether or not its gateway runs.
 An ID is a session's id or its dialog id, as ` + "`picobot sessions list`" + ` shows them.`,
+		Example: `  picobot sessions list
+  picobot sessions show cli:terminal:01M8…`,
 	}
 	group(cmd)
 	cmd.AddCommand(newSessionsList(sys, g), newSessionsShow(sys, g), newSessionsExport(sys, g))
@@ -25,15 +27,7 @@ An ID is a session's id or its dialog id, as ` + "`picobot sessions list`" + ` s
 
 // reading runs a command that reads the record of a home.
 func (g *globals) reading(cmd *cobra.Command, sys System, read func(record *store.Store) error) error {
-	v, err := g.visit(cmd.Context(), sys)
-	if err != nil {
-		return err
-	}
-	record, err := v.record(cmd.Context())
-	if err == nil {
-		err = read(record)
-	}
-	return errors.Join(err, v.close())
+	return g.looking(cmd, sys, func(_ *visit, record *store.Store) error { return read(record) })
 }
 
 // oneArg takes exactly one argument, called name.
@@ -94,8 +88,9 @@ func newSessionsExport(sys System, g *globals) *cobra.Command {
 		Short: "Print every message of a session as it was said, one JSON object a line",
 		Long: `Print every message of a session as it was said, in order, one JSON object a line:
 also what has been compacted since, or was said before a /reset; never a copy.`,
-		Example: `  picobot sessions export cli:terminal:01M8… > session.jsonl`,
-		Args:    oneArg("ID"),
+		Example:           `  picobot sessions export cli:terminal:01M8… > session.jsonl`,
+		Args:              oneArg("ID"),
+		ValidArgsFunction: g.completeSessions(sys),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return g.reading(cmd, sys, func(record *store.Store) error {
 				s, err := findSession(cmd, record, args[0])

@@ -5,13 +5,13 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
 	"picobot/cli/terminal"
 	"picobot/gateway"
 	"picobot/internal/chat"
+	"picobot/internal/flow"
 	"picobot/internal/protocol"
 	"picobot/store"
 )
@@ -33,18 +33,19 @@ its request held, in order. A row that the request only named the file of, becau
 did not fit, is marked as a stub. Tools, images and the day's date are not rows.`,
 		Example: `  picobot sessions show cli:terminal:01M8…
   picobot sessions show cli:terminal:01M8… --turn 01M9… --step 2`,
-		Args: oneArg("ID"),
+		Args:              oneArg("ID"),
+		ValidArgsFunction: g.completeSessions(sys),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if step != 0 && turn == "" {
 				return usagef("--step needs --turn")
 			}
-			return g.reading(cmd, sys, func(record *store.Store) error {
+			return g.looking(cmd, sys, func(v *visit, record *store.Store) error {
 				s, err := findSession(cmd, record, args[0])
 				if err != nil {
 					return err
 				}
 				if turn == "" {
-					return showSession(cmd.Context(), sys.Stdout, record, s, asJSON)
+					return showSession(cmd.Context(), sys.Stdout, record, s, v.ui(), asJSON)
 				}
 				return showRequests(cmd.Context(), sys.Stdout, record, s, turn, step, asJSON)
 			})
@@ -59,33 +60,38 @@ did not fit, is marked as a stub. Tools, images and the day's date are not rows.
 // shownSession is a session with its latest turns.
 type shownSession struct {
 	gateway.Session
-	Turns []gateway.Turn `json:"turns"`
+	RunURL string         `json:"run_url,omitempty"` // of its latest run in the Temporal UI
+	Turns  []gateway.Turn `json:"turns"`
 }
 
-func showSession(ctx context.Context, out io.Writer, record *store.Store, s store.Session, asJSON bool) error {
+func showSession(ctx context.Context, out io.Writer, record *store.Store, s store.Session, ui flow.UI, asJSON bool) error {
 	found, err := record.Turns(ctx, store.TurnFilter{SessionID: s.ID, Limit: shownTurns})
 	if err != nil {
 		return err
 	}
 	shown := shownSession{Session: gateway.SessionOf(s), Turns: make([]gateway.Turn, len(found))}
 	for i, t := range found {
-		shown.Turns[i] = gateway.TurnOf(t)
+		shown.Turns[i] = turnOf(t, ui)
+		if shown.RunURL == "" {
+			shown.RunURL = shown.Turns[i].RunURL
+		}
 	}
 	if asJSON {
 		return printJSON(out, shown)
 	}
-	t := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	for _, line := range [][2]string{
+	err = printFields(out, [][2]string{
 		{"id", s.ID}, {"title", s.Title}, {"agent", s.Agent}, {"chat", s.ChatID}, {"channel", s.Channel},
 		{"created", moment(s.CreatedAt)}, {"last active", moment(s.LastActiveAt)}, {"deleted", moment(s.DeletedAt)},
 		{"messages", fmt.Sprintf("%d of people, %d in all", s.MessageCount, s.TotalMessageCount)},
-	} {
-		if line[1] != "" {
-			_, _ = fmt.Fprintf(t, "%s\t%s\n", line[0], cell(line[1]))
-		}
-	}
-	if err := t.Flush(); err != nil || len(found) == 0 {
+	})
+	if err != nil {
 		return err
+	}
+	if shown.RunURL != "" { // whole, however long: it is to be opened
+		_, _ = fmt.Fprintf(out, "look at it    %s\n", shown.RunURL)
+	}
+	if len(found) == 0 {
+		return nil
 	}
 	_, _ = fmt.Fprintln(out)
 	return printList(out, false, shown.Turns, []string{"TURN", "STATUS", "MODEL", "STEPS", "TOKENS", "BEGUN"}, func(t gateway.Turn) []string {

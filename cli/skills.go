@@ -17,7 +17,9 @@ import (
 
 func newSkills(sys System, g *globals) *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "skills",
+		Use: "skills",
+		Example: `  picobot skills list
+  picobot skills check ./.picobot/skills`,
 		Short: "Show and check skills, and switch them on and off",
 		Long: `Show and check skills, and switch them on and off: those of the running gateway, else
 those of the home and of the directory this is called in.`,
@@ -96,7 +98,9 @@ func (s skillsAt) turn(ctx context.Context, action string, scope skills.Scope, n
 func newSkillsList(sys System, g *globals) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use:   "list",
+		Use: "list",
+		Example: `  picobot skills list
+  picobot skills list --json`,
 		Short: "List skills, and the folders that were skipped",
 		Args:  noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -159,8 +163,9 @@ func stateOf(k skills.Item) string {
 func newSkillsShow(sys System, g *globals) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use:   "show NAME",
-		Short: "Print a skill: where it is, its files, its instructions",
+		Use:     "show NAME",
+		Example: `  picobot skills show pdf-forms`,
+		Short:   "Print a skill: where it is, its files, its instructions",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 1 {
 				return usagef("%s takes the name of one skill: see `%s --help`", cmd.CommandPath(), cmd.CommandPath())
@@ -199,8 +204,9 @@ func newSkillsSwitch(sys System, g *globals, action string) *cobra.Command {
 	var scope string
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use:   action + " NAME…",
-		Short: map[string]string{"disable": "Switch skills off", "enable": "Switch skills on"}[action],
+		Use:     action + " NAME…",
+		Example: "  picobot skills " + action + " pdf-forms",
+		Short:   map[string]string{"disable": "Switch skills off", "enable": "Switch skills on"}[action],
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return usagef("%s needs the name of a skill, or several: see `%s --help`", cmd.CommandPath(), cmd.CommandPath())
@@ -254,7 +260,9 @@ type checked struct {
 func newSkillsCheck(sys System, g *globals) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use:   "check [DIR]",
+		Use: "check [DIR]",
+		Example: `  picobot skills check
+  picobot skills check ./.picobot/skills/pdf-forms`,
 		Short: "Check skills and say what is wrong with each folder",
 		Long: `Check skills and say what is wrong with each folder: those of the home and of the
 directory this is called in, or those in DIR, or the one in DIR. Ends with 1 when one

@@ -13,6 +13,8 @@ func newTemporal(sys System, g *globals) *cobra.Command {
 		Long: `Run only the embedded Temporal server and its web UI, in the foreground, on the ports
 of temporal.address and temporal.ui_addr (7233 and 8233 by default). For development
 against an external Temporal without installing one.`,
+		Example: `  picobot temporal
+  picobot --home /tmp/temporal temporal`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			o, err := g.prepare(sys)

@@ -12,7 +12,9 @@ func newVersion(sys System) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "version",
 		Short: "Show the versions of PicoBot and of what it is built with",
-		Args:  noArgs,
+		Example: `  picobot version
+  picobot version --json`,
+		Args: noArgs,
 		RunE: func(*cobra.Command, []string) error {
 			b := sys.Build
 			if asJSON {

@@ -6,8 +6,11 @@ import (
 	"fmt"
 	"io/fs"
 
+	"github.com/spf13/cobra"
+
 	"picobot/cli/api"
 	"picobot/internal/config"
+	"picobot/internal/flow"
 	"picobot/internal/home"
 	"picobot/store"
 )
@@ -69,6 +72,30 @@ func (v *visit) record(ctx context.Context) (*store.Store, error) {
 	}
 	v.reader = r
 	return r, err
+}
+
+// ui is where runs can be looked at. An embedded Temporal has a UI while it runs.
+func (v *visit) ui() flow.UI {
+	url := v.config.ExternalUI()
+	if v.config.Temporal.Mode == config.TemporalEmbedded {
+		if owner, alive, err := v.home.ReadOwner(); err == nil && alive {
+			url = owner.UIURL
+		}
+	}
+	return flow.UI{URL: url, Namespace: v.config.Temporal.Namespace}
+}
+
+// looking runs a command that reads the record of a home.
+func (g *globals) looking(cmd *cobra.Command, sys System, look func(v *visit, record *store.Store) error) error {
+	v, err := g.visit(cmd.Context(), sys)
+	if err != nil {
+		return err
+	}
+	record, err := v.record(cmd.Context())
+	if err == nil {
+		err = look(v, record)
+	}
+	return errors.Join(err, v.close())
 }
 
 // close gives back what was opened.

@@ -17,6 +17,8 @@ func newWorker(sys System, g *globals) *cobra.Command {
 		Short: "Run only a Temporal worker, for an external Temporal",
 		Long: `Run only a Temporal worker, for an external Temporal (temporal.mode "external").
 Any number of workers may run beside the gateway, on its machine and in its home.`,
+		Example: `  picobot worker
+  picobot --home /var/lib/picobot worker --log-level debug`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			o, err := g.prepare(sys)

@@ -7,6 +7,7 @@ import (
 	"net"
 	"time"
 
+	"picobot/internal/flow"
 	"picobot/internal/live"
 	"picobot/internal/metrics"
 	"picobot/internal/skills"
@@ -39,6 +40,8 @@ type Options struct {
 	// Workspace is where attachments named by path must be, MediaDir where all are kept.
 	Workspace string
 	MediaDir  string
+	// UI is where Temporal shows runs, for links.
+	UI flow.UI
 	// Agents are the names a client may ask for; none = any.
 	Agents []string
 	// CompactionKeepTurns is how many of the newest user turns /compact leaves as they are; 0 = 3.

@@ -33,12 +33,31 @@ type Turn struct {
 	CreatedAt         int64             `json:"created_at"`
 	StartedAt         int64             `json:"started_at,omitempty"`
 	FinishedAt        int64             `json:"finished_at,omitempty"`
+	RunURL            string            `json:"run_url,omitempty"` // its run's page in the Temporal UI
 }
 
-// turnCallsJSON is a turn with its model calls.
-type turnCallsJSON struct {
+// TurnDetail is a turn with the message that it answers and what was done for it.
+type TurnDetail struct {
 	Turn
+	Channel    string      `json:"channel"`
+	ChatID     string      `json:"chat_id"`
+	SenderID   string      `json:"sender_id"`
+	Content    string      `json:"content"`
 	ModelCalls []ModelCall `json:"model_calls"`
+	ToolRuns   []ToolRun   `json:"tool_runs"`
+}
+
+// ToolRun is a call of a tool as the API tells it. Its arguments and its result are
+// rows of the session.
+type ToolRun struct {
+	Step       int             `json:"step"`
+	Position   int             `json:"position"`
+	CallID     string          `json:"call_id"`
+	Name       string          `json:"name"`
+	Effect     string          `json:"effect"`
+	Status     chat.ToolStatus `json:"status"`
+	StartedAt  int64           `json:"started_at"`
+	FinishedAt int64           `json:"finished_at,omitempty"`
 }
 
 // ModelCall is a call of a model as the API tells it.
@@ -66,6 +85,27 @@ func ModelCallOf(c store.ModelCall) ModelCall {
 	}
 }
 
+// TurnDetailOf tells a turn with what was done for it.
+func TurnDetailOf(d store.TurnDetail) TurnDetail {
+	return TurnDetail{
+		Turn: TurnOf(d.Turn), Channel: d.Message.Channel, ChatID: d.Message.ChatID, SenderID: d.Message.SenderID, Content: d.Message.Content,
+		ModelCalls: each(d.Calls, ModelCallOf),
+		ToolRuns: each(d.Tools, func(r store.ToolRun) ToolRun {
+			return ToolRun{
+				Step: r.Step, Position: r.Position, CallID: r.CallID, Name: r.Name, Effect: r.Effect, Status: r.Status,
+				StartedAt: r.StartedAt, FinishedAt: r.FinishedAt,
+			}
+		}),
+	}
+}
+
+// turn is TurnOf with the link that this gateway can give.
+func (s *Server) turn(t store.Turn) Turn {
+	out := TurnOf(t)
+	out.RunURL = s.opts.UI.Run(t.WorkflowID, t.RunID)
+	return out
+}
+
 // TurnOf tells a turn.
 func TurnOf(t store.Turn) Turn {
 	return Turn{
@@ -89,19 +129,17 @@ func (s *Server) listTurns(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	found, next := cutPage(found, limit, func(t store.Turn) store.After { return store.After{At: t.CreatedAt, ID: t.ID} })
-	return writeList(w, each(found, TurnOf), next)
+	return writeList(w, each(found, s.turn), next)
 }
 
 func (s *Server) getTurn(w http.ResponseWriter, r *http.Request) error {
-	t, err := s.deps.Record.Turn(r.Context(), r.PathValue("id"))
+	d, err := s.deps.Record.TurnDetail(r.Context(), r.PathValue("id"))
 	if err != nil {
 		return err
 	}
-	calls, err := s.deps.Record.ModelCalls(r.Context(), t.ID)
-	if err != nil {
-		return err
-	}
-	return writeJSON(w, http.StatusOK, turnCallsJSON{TurnOf(t), each(calls, ModelCallOf)})
+	out := TurnDetailOf(d)
+	out.Turn = s.turn(d.Turn)
+	return writeJSON(w, http.StatusOK, out)
 }
 
 // postStop asks for a turn to stop: a waiting one has stopped when this answers, a
@@ -122,5 +160,5 @@ func (s *Server) postStop(w http.ResponseWriter, r *http.Request) error {
 	if got.Running {
 		status = http.StatusAccepted
 	}
-	return writeJSON(w, status, TurnOf(got.Turn))
+	return writeJSON(w, status, s.turn(got.Turn))
 }

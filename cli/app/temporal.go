@@ -28,7 +28,7 @@ type temporal struct {
 // external one need not be there yet. The SDK's metrics go to measured; nil = nowhere.
 func (r Runtime) openTemporal(ctx context.Context, o Options, measured client.MetricsHandler, open *closers) (*temporal, error) {
 	cfg := o.Config.Temporal
-	t := &temporal{mode: cfg.Mode, address: cfg.Address}
+	t := &temporal{mode: cfg.Mode, address: cfg.Address, ui: o.Config.ExternalUI()}
 	opts := client.Options{
 		HostPort:  cfg.Address,
 		Namespace: cfg.Namespace,

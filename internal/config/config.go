@@ -85,7 +85,7 @@ type Temporal struct {
 	TaskQueue     string `json:"task_queue"`
 	APIKey        Secret `json:"api_key"`
 	TLS           TLS    `json:"tls"`
-	UIAddr        string `json:"ui_addr"` // host:port of the embedded web UI
+	UIAddr        string `json:"ui_addr"` // host:port of the web UI; of an external one also its http(s) URL
 	RetentionDays int    `json:"retention_days"`
 	Summaries     bool   `json:"summaries"` // short contents in the Temporal UI
 }

@@ -146,6 +146,7 @@ func TestValidEdgesAreAccepted(t *testing.T) {
 		"the whole of loopback":   `{"gateway": {"addr": "127.8.9.10:1"}}`,
 		"a mapped loopback":       `{"gateway": {"addr": "[::ffff:127.0.0.1]:1"}}`,
 		"everywhere with a token": `{"gateway": {"addr": "0.0.0.0:1", "token": "0123456789abcdef"}}`,
+		"an external UI":          `{"temporal": {"mode": "external", "ui_addr": "https://temporal.example.com/ui"}}`,
 		"an external server":      `{"temporal": {"mode": "external", "address": "temporal.example.com:7233"}}`,
 		"whole numbers as floats": `{"session": {"ttl_hours": 2.0, "cleanup_interval_minutes": 1e2}}`,
 		"a base URL as domain":    `{"channels": {"feishu": {"domain": "http://127.0.0.1:8080"}}}`,

@@ -49,6 +49,9 @@ func (v validator) temporal() {
 // listener checks an address of Temporal: the embedded server knows no users, so it
 // must not be reachable from elsewhere.
 func (v validator) listener(path, addr string) {
+	if path == "temporal.ui_addr" && v.cfg.Temporal.Mode == TemporalExternal && validURL(addr) {
+		return
+	}
 	if !v.addr(path, addr) {
 		return
 	}
