@@ -35,7 +35,7 @@ func FileEdit(w *Workspace) Tool {
 		Effect:      Outside,
 		Summary:     func(a fileEditArgs) string { return a.Path },
 	}, func(_ context.Context, _ Call, a fileEditArgs) (string, error) {
-		p, err := w.locate(a.Path)
+		p, err := w.locateToWrite(a.Path)
 		if err != nil {
 			return "", err
 		}

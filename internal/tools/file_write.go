@@ -22,7 +22,7 @@ func FileWrite(w *Workspace) Tool {
 		Effect:      Outside,
 		Summary:     func(a fileWriteArgs) string { return a.Path },
 	}, func(_ context.Context, _ Call, a fileWriteArgs) (string, error) {
-		p, err := w.locate(a.Path)
+		p, err := w.locateToWrite(a.Path)
 		if err != nil {
 			return "", err
 		}

@@ -223,3 +223,21 @@ func TestSkillFolders_CanBeReadAndRun_NotWritten(t *testing.T) {
 	requireError(t, call(t, read, args{"path": folder + "/references/a.md"}), "outside the workspace")
 	require.Contains(t, requireOK(t, from(t, bash, chat.ChannelCLI, "cat "+folder+"/references/a.md 2>&1")), "exit status")
 }
+
+func TestSkillFolders_FilesAreNotConfined_StillNotWritten(t *testing.T) {
+	w := openWorkspaceAt(t, false)
+	folder := filepath.Join(filepath.Dir(w.Dir()), "skills", "pdf")
+	require.NoError(t, os.MkdirAll(folder, 0o755))
+	require.NoError(t, os.WriteFile(folder+"/SKILL.md", []byte("kept"), 0o644))
+	require.NoError(t, os.Symlink(folder, filepath.Join(w.Dir(), "link")))
+	put(t, w, "mine/SKILL.md", "mine")
+	w.AlsoRead(func() []string { return []string{folder, filepath.Join(w.Dir(), "mine")} })
+	for _, path := range []string{folder + "/SKILL.md", folder + "/new/x.md", "../skills/pdf/SKILL.md", "link/SKILL.md"} {
+		requireError(t, call(t, tools.FileWrite(w), args{"path": path, "content": "pwned"}), "skill_manage")
+	}
+	requireError(t, call(t, tools.FileEdit(w), args{"path": folder + "/SKILL.md", "old_text": "kept", "new_text": "pwned"}), "skill_manage")
+	require.Equal(t, "kept", content(t, folder+"/SKILL.md"))
+	requireOK(t, call(t, tools.FileWrite(w), args{"path": "mine/SKILL.md", "content": "changed"}))
+	requireOK(t, call(t, tools.FileWrite(w), args{"path": folder + "s.md", "content": "x"}))
+	require.Equal(t, "kept", requireOK(t, call(t, tools.FileRead(w, 0), args{"path": folder + "/SKILL.md"})))
+}

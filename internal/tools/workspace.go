@@ -78,6 +78,26 @@ func (w *Workspace) locateToRead(path string) (place, error) {
 	return p, err
 }
 
+// locateToWrite is locate for writing. Where the workspace confines nothing, what may
+// only be read is still not written, unless it lies in the workspace.
+func (w *Workspace) locateToWrite(path string) (place, error) {
+	p, err := w.locate(path)
+	if err != nil || w.restricted || w.readable == nil {
+		return p, err
+	}
+	full := filepath.Join(p.root.Name(), p.name)
+	if _, inside := w.relative(full); inside {
+		return p, nil
+	}
+	for _, dir := range w.readable() {
+		if r, err := filepath.Rel(dir, full); err == nil && filepath.IsLocal(r) {
+			p.close()
+			return place{}, fmt.Errorf("%s belongs to a skill: change skills with skill_manage, and write results to the workspace", quote(path))
+		}
+	}
+	return p, nil
+}
+
 // place is a path as a tool may use it: a name below a root that confines it.
 type place struct {
 	root  *os.Root
