@@ -62,6 +62,8 @@ type Deps struct {
 	// Index is a list for the model that goes into each request and is no row: its
 	// skills. It may be nil, and its answer "".
 	Index func(ctx context.Context) string
+	// Scheduler says how jobs are run.
+	Scheduler Scheduler
 	// Summaries: whether contents (cut short) may be shown in Temporal's UI.
 	Summaries bool
 	// Zone is what days are told in; nil = the machine's.
@@ -108,6 +110,10 @@ func (a *Activities) Shutdown() { a.flights.cancelAll(tools.ErrShutdown) }
 func (a *Activities) Register(r Registries) {
 	register(r.Turns, flow.BeginTurn, a.BeginTurn)
 	register(r.Turns, flow.RequestCancel, a.RequestCancel)
+	register(r.Turns, flow.BeginJobRun, a.BeginJobRun)
+	register(r.Turns, flow.LookAtRun, a.LookAtJobRun)
+	register(r.Turns, flow.StopJobRun, a.StopJobRun)
+	register(r.Turns, flow.EndJobRun, a.EndJobRun)
 	register(r.Turns, flow.CallModel, a.CallModel)
 	register(r.Tools, flow.RunTool, a.RunTool)
 	register(r.Turns, flow.Summarise, a.Summarise)

@@ -55,6 +55,9 @@ func (a *Activities) BeginTurn(ctx context.Context, in flow.SessionInput) (flow.
 		Outbound:    outbound,
 		Cancelled:   p.Turn.CancelRequestedAt != 0,
 	}
+	if p.Job != nil {
+		b.Job = p.Job.WorkflowID
+	}
 	switch {
 	case p.Turn.Claims > maxClaims:
 		b.Failure = flow.Failure{Code: flow.CodePoisoned}

@@ -136,10 +136,14 @@ const maxSmaller = 3
 // only the endpoint knows for sure: a request that it refuses as too long goes again
 // with less in it, as long as there is something to leave out.
 func (c *modelCall) answerOf(ctx context.Context, use chosen, t store.TurnContext) (resp llm.Response, req llm.Request, limit text.Message, err error) {
+	iterations := use.agent.MaxToolIterations
+	if t.Job != nil && t.Job.Job.Payload.MaxToolIterations > 0 {
+		iterations = t.Job.Job.Payload.MaxToolIterations
+	}
 	size := requestSize{tokens: room(use.window, use.model.MaxOutputTokens), images: maxImages, imageBytes: maxImageBytes}
 	index := c.a.Index(ctx)
 	build := func() (requestSize, error) {
-		req, limit, err = c.a.request(t, use.model, size, index, use.agent.MaxToolIterations, c.in.Step)
+		req, limit, err = c.a.request(t, use.model, size, index, iterations, c.in.Step)
 		c.holds = heldIn(req, t.Rows)
 		return sizeOf(req), err
 	}

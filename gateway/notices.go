@@ -14,12 +14,16 @@ func (c *conn) notify(o store.Outbound) bool {
 	if c.sent.has(o.ID) || c.shows(o) {
 		return true
 	}
-	c.write(protocol.Notice{ID: o.ID, Level: "message", Text: o.Content})
+	c.write(notice(o))
 	if c.broken != nil {
 		return false
 	}
 	c.sent.add(o.ID)
 	return true
+}
+
+func notice(o store.Outbound) protocol.Notice {
+	return protocol.Notice{ID: o.ID, Level: "message", Text: o.Content, JobID: o.JobID}
 }
 
 // shows reports whether the peer sees a message as a row of the attached session:
@@ -44,7 +48,7 @@ func (c *conn) handOver(ctx context.Context, replayed bool) {
 	}
 	for _, o := range pending {
 		if !c.sent.has(o.ID) && (!c.shows(o) || !replayed) {
-			c.write(protocol.Notice{ID: o.ID, Level: "message", Text: o.Content})
+			c.write(notice(o))
 		}
 		if c.broken != nil {
 			return

@@ -23,6 +23,7 @@ type Position struct {
 	Turn Turn
 	Step int        // the step of the next model call, or of the open calls
 	Open []OpenCall // calls of Step without a final result; empty = call the model
+	Job  *JobRun    // the turn is this run of a job; nil = it is none
 	// NoPrompt: the session's active segment has no agent prompt.
 	NoPrompt bool
 }
@@ -71,6 +72,9 @@ func (s *Store) BeginTurn(ctx context.Context, b Begin) (*Position, error) {
 		if err != nil {
 			return err
 		}
+		if p.Job, err = jobOfTurn(t, turn.ID); err != nil {
+			return err
+		}
 		_, err = newestPrompt(t, turn.SessionID)
 		if p.NoPrompt = errors.Is(err, ErrNotFound); p.NoPrompt {
 			err = nil
@@ -94,17 +98,47 @@ func (t *tx) openTurn(turn Turn, b Begin) error {
 	if err != nil {
 		return fmt.Errorf("begin turn %s: %w", turn.ID, err)
 	}
-	if err := t.noteOutbound(sess); err != nil {
+	job, err := jobOfTurn(t, turn.ID)
+	if err != nil {
 		return fmt.Errorf("begin turn %s: %w", turn.ID, err)
+	}
+	if job != nil {
+		if err := t.injectScheduled(turn.SessionID, job.Job.Payload.SystemPrompt); err != nil {
+			return fmt.Errorf("begin turn %s: %w", turn.ID, err)
+		}
+	}
+	if job == nil || sess.Active { // what the chat was sent is news to its people, not to a dialog of a job's own
+		if err := t.noteOutbound(sess); err != nil {
+			return fmt.Errorf("begin turn %s: %w", turn.ID, err)
+		}
 	}
 	if _, err := t.append(Row{SessionID: turn.SessionID, TurnID: turn.ID,
 		Message: chat.Message{Role: chat.RoleUser, Content: m.Content, Media: m.Media}}); err != nil {
 		return err
 	}
-	if _, err := t.exec(`UPDATE turns SET status = 'running', agent = (SELECT agent FROM sessions WHERE id = session_id), started_at = ? WHERE id = ?`, t.at, turn.ID); err != nil {
+	agent := sess.Agent
+	if job != nil && job.Job.Payload.Agent != "" {
+		agent = job.Job.Payload.Agent
+	}
+	if _, err := t.exec(`UPDATE turns SET status = 'running', agent = ?, started_at = ? WHERE id = ?`, agent, t.at, turn.ID); err != nil {
 		return fmt.Errorf("begin turn %s: %w", turn.ID, err)
 	}
 	_, err = t.exec(`UPDATE inbound_messages SET status = 'dispatched' WHERE id = ? AND status = 'received'`, m.ID)
+	return err
+}
+
+// injectScheduled writes a job's system prompt, unless the newest one of the active
+// segment says the same.
+func (t *tx) injectScheduled(sessionID, text string) error {
+	if text == "" {
+		return nil
+	}
+	newest, err := newestMarked(t, sessionID, chat.MarkerScheduledSystemPrompt)
+	if err == nil && newest.Content == text || err != nil && !errors.Is(err, ErrNotFound) {
+		return err
+	}
+	_, err = t.append(Row{SessionID: sessionID,
+		Message: chat.Message{Role: chat.RoleSystem, Content: text, Marker: chat.MarkerScheduledSystemPrompt}})
 	return err
 }
 
@@ -138,9 +172,14 @@ func (t *tx) injectPrompt(b Begin) error {
 
 // newestPrompt returns the newest agent prompt of the active segment, or ErrNotFound.
 func newestPrompt(q querier, sessionID string) (Row, error) {
+	return newestMarked(q, sessionID, chat.MarkerAgentPrompt)
+}
+
+// newestMarked returns the newest row with a marker of the active segment, or ErrNotFound.
+func newestMarked(q querier, sessionID string, marker chat.Marker) (Row, error) {
 	return scanRow(q.row(`SELECT `+rowColumns+` FROM messages
 		WHERE session_id = ?1 AND marker = ?2 AND seq > (SELECT reset_cutoff_seq FROM sessions WHERE id = ?1)
-		ORDER BY seq DESC LIMIT 1`, sessionID, chat.MarkerAgentPrompt))
+		ORDER BY seq DESC LIMIT 1`, sessionID, marker))
 }
 
 // position derives where a running turn stands from its rows.

@@ -67,10 +67,8 @@ func (t *tx) finish(turn Turn, f Finish) error {
 				Message: chat.Message{Role: chat.RoleAssistant, Content: text, Marker: chat.MarkerError}}); err != nil {
 				return err
 			}
-			if f.Deliver {
-				if err := t.enqueueReply(turn, text); err != nil {
-					return err
-				}
+			if err := t.replyOf(turn, text, f.Deliver); err != nil {
+				return err
 			}
 		}
 	}

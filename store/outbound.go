@@ -23,15 +23,17 @@ type Outbound struct {
 	SentAt     int64
 	// Unnoted: sent to the chat outside its turns; its next turn gets it as a row.
 	Unnoted bool
+	JobID   string // the job whose run sent it, read only
 }
 
 const outboundColumns = `id, channel, chat_id, coalesce(session_id, ''), origin, coalesce(turn_id, ''), part, content, status, attempts,
-	coalesce(external_id, ''), coalesce(error, ''), created_at, coalesce(sent_at, 0), unnoted`
+	coalesce(external_id, ''), coalesce(error, ''), created_at, coalesce(sent_at, 0), unnoted,
+	coalesce((SELECT job_id FROM job_runs WHERE job_runs.id = origin OR job_runs.turn_id = outbound_messages.turn_id), '')`
 
 func scanOutbound(r scanner) (Outbound, error) {
 	var o Outbound
 	err := r.Scan(&o.ID, &o.Channel, &o.ChatID, &o.SessionID, &o.Origin, &o.TurnID, &o.Part, &o.Content, &o.Status, &o.Attempts,
-		&o.ExternalID, &o.Error, &o.CreatedAt, &o.SentAt, &o.Unnoted)
+		&o.ExternalID, &o.Error, &o.CreatedAt, &o.SentAt, &o.Unnoted, &o.JobID)
 	return o, found(err)
 }
 

@@ -15,6 +15,10 @@ var ErrNotTheirChat = errors.New("this person has not been in that chat")
 // written in: a model must not be talked into writing to anybody.
 func (t *ToolTx) Send(channel, chatID, content string) (toChannel, toChat string, err error) {
 	toChannel, toChat = channel, chatID
+	ofJob := toChat == "" && t.Job != nil && (toChannel == "" || toChannel == t.Job.Job.Target.Channel)
+	if ofJob { // a job speaks to its target, wherever it works
+		toChannel, toChat = t.Job.Job.Target.Channel, t.Job.Job.Target.ChatID
+	}
 	if toChannel == "" {
 		toChannel = t.Session.Channel
 	}
@@ -24,8 +28,8 @@ func (t *ToolTx) Send(channel, chatID, content string) (toChannel, toChat string
 		}
 		toChat = t.Session.ChatID
 	}
-	here := toChannel == t.Session.Channel && toChat == t.Session.ChatID
-	if !here {
+	here := toChannel == t.Session.Channel && toChat == t.Session.ChatID && (t.Job == nil || t.Session.Active)
+	if !here && !ofJob {
 		if err := t.mayWriteTo(toChannel, toChat); err != nil {
 			return "", "", err
 		}

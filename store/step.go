@@ -94,10 +94,8 @@ func (s *Store) CommitAnswer(ctx context.Context, turnID string, step int, a Ans
 			return err
 		}
 		if len(a.Message.ToolCalls) == 0 {
-			if a.Deliver {
-				if err := t.enqueueReply(turn, a.Message.Content); err != nil {
-					return err
-				}
+			if err := t.replyOf(turn, a.Message.Content, a.Deliver); err != nil {
+				return err
 			}
 			if err := t.endTurn(turn, chat.TurnCompleted, "", ""); err != nil {
 				return err
@@ -113,8 +111,9 @@ type TurnContext struct {
 	Turn    Turn
 	Session Session // its agent is the turn's: what it was when the turn began
 	Inbound InboundMessage
-	Rows    []Row // of the session's active segment, in order
-	Cut     bool  // earlier turns of the segment are not among them
+	Job     *JobRun // the turn is this run of a job; nil = it is none
+	Rows    []Row   // of the session's active segment, in order
+	Cut     bool    // earlier turns of the segment are not among them
 }
 
 // TurnContext returns the rows a request of this turn is built from: those of the
@@ -141,6 +140,9 @@ func (c *TurnContext) head(q querier, turnID string) (err error) {
 		return err
 	}
 	c.Session.Agent = cmp.Or(c.Turn.Agent, c.Session.Agent)
+	if c.Job, err = jobOfTurn(q, turnID); err != nil {
+		return err
+	}
 	c.Inbound, err = inboundByID(q, c.Turn.InboundID)
 	return err
 }

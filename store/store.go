@@ -27,27 +27,39 @@ type Options struct {
 	// message of its chat that names no session opens a new one. 0 = none expires.
 	ExpireAfter time.Duration
 	OnChange    func(sessionID string)
+	OnJobs      func() // jobs or their runs changed
+	Scheduler   Scheduler
 	// OnWrite is told of each write, when it is on the disk or given up: how long it
 	// took, how often it was tried again, and why it was given up.
 	OnWrite func(took time.Duration, retries int, err error)
 	Logger  *slog.Logger
 }
 
+// Scheduler is what jobs are measured by that say nothing themselves.
+type Scheduler struct {
+	MisfirePolicy       string
+	MisfireGraceSeconds int // 0 = see schedule.Job.Grace
+	// Notice is what a chat is told of a run that failed; nil = plain English.
+	Notice func(run JobRun, why string) string
+}
+
 // Store is an open record. It is safe for concurrent use.
 type Store struct {
-	write    *sql.DB // one connection, the writer's; nil in a reader
-	read     *sql.DB // several connections, query_only
-	writer   *writer
-	readers  chan *conn // those not in use
-	closed   chan struct{}
-	now      func() time.Time
-	ids      *id.Maker
-	delays   []time.Duration
-	expiry   time.Duration
-	onChange func(string)
-	onWrite  func(time.Duration, int, error)
-	log      *slog.Logger
-	failing  atomic.Bool // the last write did not get through
+	write     *sql.DB // one connection, the writer's; nil in a reader
+	read      *sql.DB // several connections, query_only
+	writer    *writer
+	readers   chan *conn // those not in use
+	closed    chan struct{}
+	now       func() time.Time
+	ids       *id.Maker
+	delays    []time.Duration
+	expiry    time.Duration
+	onChange  func(string)
+	onJobs    func()
+	scheduler Scheduler
+	onWrite   func(time.Duration, int, error)
+	log       *slog.Logger
+	failing   atomic.Bool // the last write did not get through
 }
 
 // busyTimeout is how long SQLite waits for another process's lock before a
@@ -67,6 +79,9 @@ func openOnce(ctx context.Context, o Options) (*Store, error) {
 	}
 	if o.OnChange == nil {
 		o.OnChange = func(string) {}
+	}
+	if o.OnJobs == nil {
+		o.OnJobs = func() {}
 	}
 	if o.OnWrite == nil {
 		o.OnWrite = func(time.Duration, int, error) {}
@@ -93,7 +108,7 @@ func openOnce(ctx context.Context, o Options) (*Store, error) {
 	}
 	s := &Store{
 		write: write, read: read, now: o.Now, ids: id.NewMaker(o.Now),
-		delays: o.RetryDelays, expiry: o.ExpireAfter, onChange: o.OnChange, onWrite: o.OnWrite, log: o.Logger, closed: make(chan struct{}),
+		delays: o.RetryDelays, expiry: o.ExpireAfter, onChange: o.OnChange, onJobs: o.OnJobs, scheduler: o.Scheduler, onWrite: o.OnWrite, log: o.Logger, closed: make(chan struct{}),
 	}
 	err = s.connect(ctx)
 	if err == nil {

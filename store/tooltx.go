@@ -13,6 +13,7 @@ import (
 type ToolTx struct {
 	Session Session // where the turn is
 	Inbound InboundMessage
+	Job     *JobRun // the turn is this run of a job; nil = it is none
 	Run     ToolRun // as it will be written; its ID names the effect's origin
 	t       *tx
 	sent    int // parts enqueued so far
@@ -62,7 +63,7 @@ func (t *tx) runTool(turn Turn, r ToolRun, run func(*ToolTx) (chat.ToolStatus, s
 	if _, err := t.exec(`SAVEPOINT tool`); err != nil {
 		return r, err
 	}
-	status, result, failure := run(&ToolTx{Session: work.Session, Inbound: work.Inbound, Run: r, t: t})
+	status, result, failure := run(&ToolTx{Session: work.Session, Inbound: work.Inbound, Job: work.Job, Run: r, t: t})
 	if ofSQLite(failure) {
 		return r, failure
 	}

@@ -174,5 +174,12 @@ func (t *tx) endTurn(turn Turn, status chat.TurnStatus, code, text string) error
 		return fmt.Errorf("end turn %s: %w", turn.ID, err)
 	}
 	t.touch(turn.SessionID)
-	return nil
+	run, why := RunFailed, text
+	switch status {
+	case chat.TurnCompleted:
+		run = RunCompleted
+	case chat.TurnCancelled:
+		why = "it was stopped"
+	}
+	return t.endRunOf(turn.ID, run, why)
 }

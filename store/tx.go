@@ -15,6 +15,7 @@ type tx struct {
 	s       *Store
 	at      int64 // ms
 	touched map[string]struct{}
+	jobs    bool // jobs changed
 }
 
 func (t *tx) touch(sessionID string) { t.touched[sessionID] = struct{}{} }
@@ -54,16 +55,19 @@ func (s *Store) update(ctx context.Context, fn func(*tx) error) error {
 }
 
 func (s *Store) updateOnce(ctx context.Context, fn func(*tx) error) error {
-	var touched map[string]struct{}
+	var done *tx
 	err := s.writer.write(ctx, func(c *conn) error {
-		touched = map[string]struct{}{}
-		return fn(&tx{snapshot: snapshot{c, context.Background()}, s: s, at: s.now().UnixMilli(), touched: touched})
+		done = &tx{snapshot: snapshot{c, context.Background()}, s: s, at: s.now().UnixMilli(), touched: map[string]struct{}{}}
+		return fn(done)
 	})
 	if err != nil {
 		return err
 	}
-	for id := range touched {
+	for id := range done.touched {
 		s.onChange(id)
+	}
+	if done.jobs {
+		s.onJobs()
 	}
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
 	"picobot/internal/chat"
@@ -36,6 +37,7 @@ func Session(ctx workflow.Context, in flow.SessionInput) error {
 		}
 		if begun.TurnID != "" && !s.moveOn {
 			s.turn(begun)
+			s.tellJob(begun)
 		}
 		if s.moveOn {
 			s.children.started(s.base)
@@ -156,6 +158,22 @@ func (s *session) turn(b flow.Begun) {
 	}
 }
 
+// tellJob wakes the workflow that waits for the end of a job's turn. It looks at the
+// record by itself, too, so that a signal that gets lost costs time only.
+func (s *session) tellJob(b flow.Begun) {
+	if b.Job != "" && !s.moveOn {
+		_ = workflow.SignalExternalWorkflow(s.base, b.Job, "", flow.SignalJobEnded, nil).Get(s.base, nil)
+	}
+}
+
+// priority puts the work of jobs behind that of people who wait.
+func priority(b flow.Begun) temporal.Priority {
+	if b.Job == "" {
+		return temporal.Priority{}
+	}
+	return temporal.Priority{PriorityKey: flow.ScheduledPriority}
+}
+
 // shouldMoveOn is asked between steps: long turns leave a long history behind.
 func (s *session) shouldMoveOn() bool {
 	return s.info.GetContinueAsNewSuggested() || (s.in.MaxSteps > 0 && s.steps >= s.in.MaxSteps)
@@ -177,6 +195,7 @@ func (s *session) callModel(ctx workflow.Context, b flow.Begun, step int) (flow.
 		s.describe(fmt.Sprintf("step %d: waiting for model %s", step, model))
 		var answer flow.ModelResult
 		opts := modelOptions(s.in.Queues)
+		opts.Priority = priority(b)
 		opts.Summary = fmt.Sprintf("step %d: %s", step, model)
 		err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, opts), flow.CallModel, in).Get(ctx, &answer)
 		if err == nil {
@@ -238,6 +257,7 @@ func (s *session) runTogether(ctx workflow.Context, b flow.Begun, step int, call
 			}
 			defer slots.Release(1)
 			opts := toolOptions(s.in.Queues)
+			opts.Priority = priority(b)
 			opts.Summary = c.Summary
 			var result flow.ToolResult
 			errs[i] = workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, opts), flow.RunTool,

@@ -105,6 +105,7 @@ type Begun struct {
 	MaxParallel int      `json:"max_parallel,omitempty"`
 	Failure     Failure  `json:"failure,omitzero"`    // set when the turn cannot be run at all
 	Outbound    []string `json:"outbound,omitempty"`  // the session's outbox rows that nobody has sent
+	Job         string   `json:"job,omitempty"`       // the turn is a job's run: the workflow that waits for its end
 	Cancelled   bool     `json:"cancelled,omitempty"` // a cancel was asked for while nobody ran it
 }
 

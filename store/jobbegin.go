@@ -1,0 +1,254 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"picobot/internal/chat"
+	"picobot/internal/schedule"
+)
+
+// maxJobClaims: a run that was begun this often without coming to an end takes its
+// process down each time; it is given up.
+const maxJobClaims = 5
+
+// early is how much before its slot a run may begin: clocks of two machines differ.
+const early = 2 * time.Second
+
+// BeginJob says which run of a job begins: one that is written down (RunID), or the
+// slot of a schedule.
+type BeginJob struct {
+	JobID      string
+	RunID      string
+	Slot       int64 // ms
+	WorkflowID string
+	TemporalID string // of the workflow's run
+}
+
+// BeginJobRun begins a run, or again one that was begun, and hands its work over: a
+// message is in the outbox, a task among its session's waiting turns. ok is false when
+// there is nothing to do: the job is gone or paused, the slot is none or has had its
+// run, comes too late or while the job runs (which is written down).
+func (s *Store) BeginJobRun(ctx context.Context, b BeginJob) (run JobRun, ok bool, err error) {
+	err = s.update(ctx, func(t *tx) (err error) {
+		if b.RunID != "" {
+			run, err = jobRunByID(t, b.RunID)
+			ok = err == nil && !run.Ended()
+		} else {
+			run, ok, err = t.claimSlot(b)
+		}
+		if errors.Is(err, ErrNotFound) {
+			ok = false
+			return nil
+		}
+		if err != nil || !ok {
+			return err
+		}
+		if _, err := t.exec(`UPDATE job_runs SET claims = claims + 1, workflow_id = ?, run_id = ? WHERE id = ?`, b.WorkflowID, b.TemporalID, run.ID); err != nil {
+			return err
+		}
+		if run.Claims >= maxJobClaims && run.TurnID == "" { // a turn counts for itself
+			ok = false
+			return t.endJobRun(run, RunFailed, fmt.Sprintf("it was begun %d times and never came to an end", run.Claims))
+		}
+		if err := t.handOver(run); err != nil {
+			return err
+		}
+		run, err = jobRunByID(t, run.ID)
+		return err
+	})
+	return run, ok, err
+}
+
+// claimSlot makes a run of a slot that Temporal found due.
+func (t *tx) claimSlot(b BeginJob) (JobRun, bool, error) {
+	r, err := scanJobRun(t.row(`SELECT `+jobRunColumns+` FROM job_runs WHERE job_id = ? AND scheduled_for = ? AND trigger <> 'manual'`, b.JobID, b.Slot))
+	if !errors.Is(err, ErrNotFound) {
+		return r, err == nil && !r.Ended(), err
+	}
+	j, err := jobByID(t, b.JobID)
+	if err != nil {
+		return r, false, err
+	}
+	plan, err := j.Plan()
+	if err != nil {
+		return r, false, err
+	}
+	slot := time.UnixMilli(b.Slot)
+	if j.State != JobActive || j.NextRunAt == 0 || b.Slot < j.NextRunAt || b.Slot > t.at+early.Milliseconds() || !plan.Is(slot) {
+		return r, false, nil // of a schedule that Temporal has not yet been told to change
+	}
+	status, why, err := t.slotStatus(j, plan, slot)
+	if err != nil {
+		return r, false, err
+	}
+	if r, err = t.insertJobRun(j, TriggerSchedule, b.Slot, status, why); err != nil {
+		return r, false, err
+	}
+	return r, status == RunRunning, t.advance(j, plan)
+}
+
+// slotStatus decides what becomes of a slot whose time has come.
+func (t *tx) slotStatus(j Job, plan schedule.Plan, slot time.Time) (status, why string, err error) {
+	overlaps, err := t.overlaps(j.ID, slot.UnixMilli())
+	if err != nil {
+		return "", "", err
+	}
+	late := time.Duration(max(0, t.at-slot.UnixMilli())) * time.Millisecond
+	next, more := plan.Next(slot)
+	switch superseded := more && next.UnixMilli() <= t.at; {
+	case overlaps:
+		return RunSkipped, "the run before it had not ended", nil
+	case j.MisfirePolicy == schedule.Skip && late > t.s.grace(j, plan, slot):
+		return RunMissed, fmt.Sprintf("it could not start in time: %s late", late.Round(time.Second)), nil
+	case j.MisfirePolicy == schedule.RunOnce && superseded:
+		return RunMissed, "it could not start in time, and a later one was due by then", nil
+	}
+	return RunRunning, "", nil
+}
+
+func (s *Store) grace(j Job, plan schedule.Plan, slot time.Time) time.Duration {
+	return j.Grace(s.scheduler.MisfireGraceSeconds, plan.Period(slot))
+}
+
+// overlaps reports whether a run of the job was under way at a moment.
+func (t *tx) overlaps(jobID string, at int64) (yes bool, err error) {
+	err = t.row(`SELECT EXISTS (SELECT 1 FROM job_runs WHERE job_id = ?1 AND started_at IS NOT NULL
+		AND (status = 'running' OR (started_at <= ?2 AND finished_at >= ?2)))`, jobID, at).Scan(&yes)
+	return yes, err
+}
+
+// advance moves the job's next slot past those that have their rows.
+func (t *tx) advance(j Job, plan schedule.Plan) error {
+	next := int64(0)
+	after := time.UnixMilli(j.NextRunAt - 1)
+	for {
+		slot, ok := plan.Next(after)
+		if !ok {
+			break
+		}
+		var taken bool
+		if slot.UnixMilli() <= t.at+early.Milliseconds() {
+			if err := t.row(`SELECT EXISTS (SELECT 1 FROM job_runs WHERE job_id = ? AND scheduled_for = ? AND trigger <> 'manual')`, j.ID, slot.UnixMilli()).Scan(&taken); err != nil {
+				return err
+			}
+		}
+		if !taken {
+			next = slot.UnixMilli()
+			break
+		}
+		after = slot
+	}
+	if _, err := t.exec(`UPDATE scheduler_jobs SET next_run_at = ? WHERE id = ?`, nullInt(next), j.ID); err != nil {
+		return err
+	}
+	return t.completeJob(j.ID)
+}
+
+// handOver gives a run's work to who does it, once.
+func (t *tx) handOver(r JobRun) error {
+	switch {
+	case r.Job.Kind == schedule.OutboundMessage:
+		return t.sendForJob(r)
+	case !r.Job.IsTask() || r.TurnID != "":
+		return nil
+	}
+	target, pay := r.Job.Target, r.Job.Payload
+	m := Inbound{
+		Channel: target.Channel, ChatID: r.Job.SessionChat(), ExternalID: "job/" + r.JobID + "/" + strconv.FormatInt(r.ScheduledFor, 10),
+		SenderID: pay.SenderID, Content: pay.Prompt, Metadata: pay.Metadata,
+		New: NewSession{Title: r.JobID, Agent: pay.Agent},
+	}
+	if r.Trigger == TriggerManual {
+		m.ExternalID = "job/" + r.JobID + "/" + r.ID
+	}
+	if m.SenderID == "" {
+		m.SenderID = target.ChatID
+	}
+	if pay.FreshSession {
+		sess, err := t.freshDialog(m)
+		if err != nil {
+			return err
+		}
+		m.SessionID = sess
+	}
+	a, known, err := accepted(t, m)
+	if err == nil && !known {
+		a, err = t.accept(m)
+	}
+	if err != nil {
+		return fmt.Errorf("hand over run %s: %w", r.ID, err)
+	}
+	_, err = t.exec(`UPDATE job_runs SET session_id = ?, turn_id = ? WHERE id = ?`, a.SessionID, a.Turn.ID, r.ID)
+	return err
+}
+
+// freshDialog makes a dialog that does not become its chat's active one.
+func (t *tx) freshDialog(m Inbound) (string, error) {
+	n := m.New
+	active, err := activeSession(t, m.Channel, m.ChatID)
+	if err == nil {
+		n.RoutingInfo = active.RoutingInfo
+	} else if !errors.Is(err, ErrNotFound) {
+		return "", err
+	}
+	if n.Agent == "" {
+		n.Agent = "default"
+	}
+	key := chat.SessionKey{Channel: m.Channel, ChatID: m.ChatID, DialogID: t.s.ids.New()}
+	_, err = t.exec(`INSERT INTO sessions (id, channel, chat_id, dialog_id, title, agent, created_at, last_active_at, routing_info, active)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 0)`, key.ID(), key.Channel, key.ChatID, key.DialogID, n.Title, n.Agent, t.at, t.at, nullJSON(n.RoutingInfo))
+	if err != nil {
+		return "", fmt.Errorf("make session: %w", err)
+	}
+	return key.ID(), nil
+}
+
+// sendForJob writes the outbox row of an outbound message. Where a message waits in
+// the outbox until somebody connects, that is all there is to do.
+func (t *tx) sendForJob(r JobRun) error {
+	target := r.Job.Target
+	o := Outbound{Channel: target.Channel, ChatID: target.ChatID, Origin: r.ID, Content: r.Job.Payload.Content, Unnoted: true}
+	sess, err := activeSession(t, target.Channel, target.ChatID)
+	if err == nil {
+		o.SessionID = sess.ID
+	} else if !errors.Is(err, ErrNotFound) {
+		return err
+	}
+	if _, err := t.enqueue(o); err != nil {
+		return err
+	}
+	if o.SessionID != "" {
+		t.touch(o.SessionID)
+	}
+	if target.Channel != chat.ChannelCLI {
+		return nil
+	}
+	return t.endJobRun(r, RunCompleted, "")
+}
+
+// replyOf writes the outbox row of a turn's last words: where deliver says so, to the
+// chat the turn is in; those of a job's task to the job's chat, those of a silent one
+// to nobody.
+func (t *tx) replyOf(turn Turn, content string, deliver bool) error {
+	r, err := jobOfTurn(t, turn.ID)
+	switch {
+	case err != nil:
+		return err
+	case r == nil && deliver:
+		return t.enqueueReply(turn, content)
+	case r == nil, r.Job.Kind == schedule.SilentAgentTask:
+		return nil
+	}
+	sess, err := sessionByID(t, turn.SessionID)
+	if err != nil {
+		return err
+	}
+	target := r.Job.Target
+	here := sess.Active && sess.Channel == target.Channel && sess.ChatID == target.ChatID
+	_, err = t.enqueue(Outbound{Channel: target.Channel, ChatID: target.ChatID, SessionID: sess.ID, Origin: turn.ID, TurnID: turn.ID, Content: content, Unnoted: !here})
+	return err
+}

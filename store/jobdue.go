@@ -1,0 +1,139 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"picobot/internal/schedule"
+)
+
+// Bounds of what is made up for after an outage.
+const (
+	maxCatchUp = 100    // runs of one job under run_all
+	maxMissed  = 1000   // slots of one job that get a row each
+	maxLook    = 50_000 // slots of one job that are looked at
+)
+
+// AccountJob writes down what became of a job's slots up to a moment that nobody has
+// run: skipped because the job still ran, missed, or to be caught up with now (the
+// run it returns, which Temporal must be told to begin).
+func (s *Store) AccountJob(ctx context.Context, id string, until time.Time) (catchUp *JobRun, err error) {
+	err = s.update(ctx, func(t *tx) error {
+		catchUp = nil
+		j, err := jobByID(t, id)
+		if errors.Is(err, ErrNotFound) {
+			return nil
+		}
+		if err != nil || j.State != JobActive || j.NextRunAt == 0 {
+			return err
+		}
+		plan, err := j.Plan()
+		if err != nil {
+			return err
+		}
+		catchUp, err = t.account(&j, plan, until)
+		if err != nil {
+			return err
+		}
+		return t.advance(j, plan)
+	})
+	return catchUp, err
+}
+
+func (t *tx) account(job *Job, plan schedule.Plan, until time.Time) (catchUp *JobRun, err error) {
+	due, more, err := t.unaccounted(*job, plan, until)
+	if err != nil {
+		return nil, err
+	}
+	if more && len(due) > 0 {
+		job.NextRunAt = due[0].UnixMilli() // those that are not listed are accounted for all the same
+	}
+	j := *job
+	for i, slot := range due {
+		status, why, err := t.slotStatus(j, plan, slot)
+		if err != nil {
+			return nil, err
+		}
+		if status == RunSkipped {
+			// Skipped is what came while the job ran, not what waits since before.
+			var before bool
+			if err := t.row(`SELECT NOT EXISTS (SELECT 1 FROM job_runs WHERE job_id = ?1 AND started_at <= ?2 AND (finished_at IS NULL OR finished_at >= ?2))`,
+				j.ID, slot.UnixMilli()).Scan(&before); err != nil {
+				return nil, err
+			}
+			if before {
+				if status, why = t.waiting(j, plan, slot); status == RunRunning {
+					return catchUp, nil // its turn comes when the job has ended
+				}
+			}
+		}
+		if status == RunRunning && j.MisfirePolicy == schedule.RunAll && len(due)-i > maxCatchUp {
+			status, why = RunMissed, fmt.Sprintf("it could not start in time, and more than %d others neither", maxCatchUp)
+		}
+		if i == 0 && more {
+			why += "; slots before it are not listed"
+		}
+		trigger := TriggerSchedule
+		if status == RunRunning {
+			trigger = TriggerCatchUp
+		}
+		r, err := t.insertJobRun(j, trigger, slot.UnixMilli(), status, why)
+		if err != nil {
+			return nil, err
+		}
+		if status == RunRunning {
+			catchUp = &r
+		}
+	}
+	return catchUp, nil
+}
+
+// waiting is slotStatus for a slot that a run under way keeps waiting.
+func (t *tx) waiting(j Job, plan schedule.Plan, slot time.Time) (status, why string) {
+	next, more := plan.Next(slot)
+	late := time.Duration(t.at-slot.UnixMilli()) * time.Millisecond
+	switch {
+	case j.MisfirePolicy == schedule.Skip && late > t.s.grace(j, plan, slot):
+		return RunMissed, fmt.Sprintf("it could not start in time: %s late", late.Round(time.Second))
+	case j.MisfirePolicy == schedule.RunOnce && more && next.UnixMilli() <= t.at:
+		return RunMissed, "it could not start in time, and a later one was due by then"
+	}
+	return RunRunning, ""
+}
+
+// unaccounted lists the job's slots up to a moment that have no row, the newest
+// maxMissed of them; more tells that there are others before.
+func (t *tx) unaccounted(j Job, plan schedule.Plan, until time.Time) (due []time.Time, more bool, err error) {
+	after := time.UnixMilli(j.NextRunAt - 1)
+	shortest := time.Minute
+	if j.Schedule.Type == schedule.Interval {
+		shortest = time.Duration(j.Schedule.Seconds) * time.Second
+	}
+	if far := until.Add(-maxLook * shortest); far.After(after) {
+		after, more = far, true
+	}
+	rows, err := t.rows(`SELECT scheduled_for FROM job_runs WHERE job_id = ? AND trigger <> 'manual' AND scheduled_for >= ?`, j.ID, after.UnixMilli())
+	list, err := collect(rows, err, func(r scanner) (at int64, err error) { return at, r.Scan(&at) })
+	if err != nil {
+		return nil, false, err
+	}
+	taken := map[int64]bool{}
+	for _, at := range list {
+		taken[at] = true
+	}
+	for {
+		slot, ok := plan.Next(after)
+		if !ok || slot.After(until) {
+			break
+		}
+		if after = slot; !taken[slot.UnixMilli()] {
+			due = append(due, slot)
+		}
+	}
+	if len(due) > maxMissed {
+		due, more = due[len(due)-maxMissed:], true
+	}
+	return due, more, nil
+}
