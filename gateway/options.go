@@ -11,6 +11,7 @@ import (
 	"picobot/internal/live"
 	"picobot/internal/metrics"
 	"picobot/internal/skills"
+	"picobot/internal/schedule"
 	"picobot/store"
 )
 
@@ -136,6 +137,8 @@ type Deps struct {
 	KnowsTool func(name string) bool
 	// Skills are shown at /api/v1/skills; nil = they are switched off.
 	Skills *skills.Library
+	// JobRules are what a job is checked against; nil = its form only.
+	JobRules func() schedule.Rules
 	// Metrics are shown at /metrics; nil = metrics of its own.
 	Metrics *metrics.Metrics
 	Now     func() time.Time
@@ -163,6 +166,9 @@ func (d Deps) withDefaults() (Deps, error) {
 	}
 	if d.Now == nil {
 		d.Now = time.Now
+	}
+	if d.JobRules == nil {
+		d.JobRules = func() schedule.Rules { return schedule.Rules{Now: d.Now(), Zone: "UTC"} }
 	}
 	if d.Logger == nil {
 		d.Logger = slog.New(slog.DiscardHandler)

@@ -25,6 +25,7 @@ func (s *Server) routes() []route {
 		s.socketRoutes(),
 		s.sessionRoutes(),
 		s.turnRoutes(),
+		s.jobRoutes(),
 		s.memoryRoutes(),
 		s.skillRoutes(),
 	)

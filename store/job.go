@@ -62,6 +62,22 @@ func (j Job) Plan() (schedule.Plan, error) {
 	return schedule.NewPlan(j.Schedule, "UTC", time.UnixMilli(j.AnchoredAt))
 }
 
+// NextRuns lists the next slots of an active job after a moment, as RFC 3339 in its zone.
+func (j Job) NextRuns(after time.Time, n int) []string {
+	out := []string{}
+	if j.State != JobActive {
+		return out
+	}
+	plan, err := j.Plan()
+	if err != nil {
+		return out
+	}
+	for _, slot := range plan.Upcoming(after, n) {
+		out = append(out, slot.In(plan.Location()).Format(time.RFC3339))
+	}
+	return out
+}
+
 const jobColumns = `id, kind, schedule, target, payload, time_zone, misfire_policy, misfire_grace_seconds, state, source, coalesce(created_by, ''),
 	origin_channel, origin_chat_id, origin_sender_id, coalesce(last_run_at, 0), coalesce(last_status, ''), coalesce(next_run_at, 0),
 	anchored_at, created_at, updated_at, rev, source_text`
@@ -164,6 +180,9 @@ func (t *tx) putJob(p PutJob) (Job, bool, error) {
 	default:
 		if j.NextRunAt, err = nextSlot(j, t.at); err != nil {
 			return j, false, err
+		}
+		if j.NextRunAt == 0 {
+			j.State = JobCompleted
 		}
 	}
 	return j, created, t.writeJob(j, p.Text)

@@ -10,6 +10,7 @@ import (
 
 	"picobot/gateway"
 	"picobot/gateway/dispatch"
+	"picobot/gateway/scheduler"
 	"picobot/internal/config"
 	"picobot/internal/flow"
 	"picobot/internal/home"
@@ -17,6 +18,7 @@ import (
 	"picobot/internal/metrics"
 	"picobot/internal/metrics/temporalmetrics"
 	"picobot/internal/port"
+	"picobot/internal/schedule"
 )
 
 // Stopping takes these at most, one after the other: together less than the 10 s
@@ -58,8 +60,9 @@ func (r Runtime) Gateway(ctx context.Context, o Options, ready func(Addresses)) 
 
 	// The record is the truth, and whoever watches a session hears of its changes.
 	hub := live.NewHub()
+	jobs := &jobsChanged{}
 	measured := metrics.New(metrics.Options{Version: o.Version, Logger: o.Log})
-	record, err := openRecord(ctx, o, hub, measured.Write)
+	record, err := openRecord(ctx, o, hub, measured.Write, jobs.tell)
 	if err != nil {
 		return err
 	}
@@ -87,6 +90,16 @@ func (r Runtime) Gateway(ctx context.Context, o Options, ready func(Addresses)) 
 		Now:        o.Now,
 		Logger:     o.Log,
 	})
+	reconciler := scheduler.New(temporal.client, record, scheduler.Options{
+		Queues:  queues,
+		Enabled: cfg.Scheduler.Enabled,
+		Now:     o.Now,
+		Logger:  o.Log,
+	})
+	jobs.to.Store(reconciler)
+	if err := takeJobs(ctx, o, record); err != nil {
+		return err
+	}
 	zone, err := cfg.Location()
 	if err != nil {
 		return fmt.Errorf("time_zone: %w", err)
@@ -113,12 +126,13 @@ func (r Runtime) Gateway(ctx context.Context, o Options, ready func(Addresses)) 
 		Record:     record,
 		Hub:        hub,
 		Dispatcher: dispatcher,
-		Health:     temporal.health(parts.worker),
+		Health:     temporal.health(parts.worker, lag(cfg, record)),
 		Model:      parts.model,
 		Workflow:   temporal.workflowOf(cfg.Temporal.Namespace),
 		Summarize:  parts.summarize,
 		KnowsTool:  parts.knowsTool(),
 		Skills:     parts.skills,
+		JobRules:   func() schedule.Rules { return cfg.JobRules(o.Now()) },
 		Metrics:    measured,
 		Now:        o.Now,
 		Logger:     o.Log,
@@ -131,7 +145,7 @@ func (r Runtime) Gateway(ctx context.Context, o Options, ready func(Addresses)) 
 	// Where the engine is our own, nobody else can be at work: what was going on goes
 	// on at once. Elsewhere Temporal's timeouts and the sweep see to it.
 	if embedded {
-		if err := restart(ctx, dispatcher, temporal.engine); err != nil {
+		if err := restart(ctx, temporal.engine, dispatcher.Recover, reconciler.Recover); err != nil {
 			return err
 		}
 	}
@@ -149,7 +163,7 @@ func (r Runtime) Gateway(ctx context.Context, o Options, ready func(Addresses)) 
 			return err
 		}
 	}
-	return run(ctx, front, []part{dispatcher.Run, parts.worker.Run, temporal.watch, temporal.registerAttributes(o)})
+	return run(ctx, front, []part{dispatcher.Run, reconciler.Run, parts.worker.Run, temporal.watch, temporal.registerAttributes(o)})
 }
 
 // part is something that runs until its context ends.

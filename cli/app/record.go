@@ -11,14 +11,16 @@ import (
 )
 
 // openRecord opens the record. Every change of a session wakes those who watch it, and
-// onWrite, which may be nil, is told of each write.
-func openRecord(ctx context.Context, o Options, hub *live.Hub, onWrite func(time.Duration, int, error)) (*store.Store, error) {
+// onWrite, which may be nil, is told of each write, onJobs (likewise) of changes of jobs.
+func openRecord(ctx context.Context, o Options, hub *live.Hub, onWrite func(time.Duration, int, error), onJobs func()) (*store.Store, error) {
 	return store.Open(ctx, store.Options{
 		Path:        o.Home.StorageDB(),
 		Now:         o.Now,
 		RetryDelays: o.Config.Session.StorageRetryDelays(),
 		ExpireAfter: o.Config.Session.ExpireAfter(),
 		OnChange:    hub.Wake,
+		OnJobs:      onJobs,
+		Scheduler:   scheduled(o),
 		OnWrite:     onWrite,
 		Logger:      o.Log,
 	})

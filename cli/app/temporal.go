@@ -10,7 +10,6 @@ import (
 	temporallog "go.temporal.io/sdk/log"
 
 	"picobot/gateway"
-	"picobot/gateway/dispatch"
 	"picobot/internal/config"
 	"picobot/worker"
 )
@@ -133,11 +132,11 @@ func (t *temporal) watch(ctx context.Context) error {
 const healthTimeout = 1500 * time.Millisecond
 
 // health says how Temporal and the worker are.
-func (t *temporal) health(w *worker.Worker) func(context.Context) gateway.Health {
+func (t *temporal) health(w *worker.Worker, lag func(context.Context) time.Duration) func(context.Context) gateway.Health {
 	return func(ctx context.Context) gateway.Health {
 		ctx, cancel := context.WithTimeout(ctx, healthTimeout)
 		defer cancel()
-		h := gateway.Health{TemporalMode: t.mode, UIURL: t.ui}
+		h := gateway.Health{TemporalMode: t.mode, UIURL: t.ui, ScheduleLagMS: lag(ctx).Milliseconds()}
 		if _, err := t.client.CheckHealth(ctx, nil); err != nil {
 			h.Temporal = "error: it does not answer"
 		}
@@ -155,10 +154,14 @@ const (
 )
 
 // restart sets going what a dead process left, and ends what another build left.
-func restart(ctx context.Context, d *dispatch.Dispatcher, e Engine) error {
+func restart(ctx context.Context, e Engine, recoveries ...func(context.Context) error) error {
 	var err error
 	for range recoverTries {
-		if err = d.Recover(ctx); err == nil {
+		err = nil
+		for _, recover := range recoveries {
+			err = errors.Join(err, recover(ctx))
+		}
+		if err == nil {
 			return e.AcceptBuild()
 		}
 		select {

@@ -14,7 +14,7 @@ func (r Runtime) Worker(ctx context.Context, o Options, ready func(Addresses)) (
 	var open closers
 	defer func() { err = errors.Join(err, open.close()) }()
 	hub := live.NewHub()
-	record, err := openRecord(ctx, o, hub, nil)
+	record, err := openRecord(ctx, o, hub, nil, nil)
 	if err != nil {
 		return err
 	}

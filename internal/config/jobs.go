@@ -40,11 +40,22 @@ func (c Config) ZoneName() string {
 // Jobs reads scheduler.jobs: the good ones, and what is wrong with the others. One bad
 // job stops none of the others, so these are no problems of the configuration.
 func (c Config) Jobs(now time.Time) (good []ConfiguredJob, wrong []Problem) {
+	return c.JobsSince(now, nil)
+}
+
+// JobsSince is Jobs where some of the jobs, by id, have been taken over at an earlier
+// moment: a time that has passed since is no mistake in them.
+func (c Config) JobsSince(now time.Time, taken map[string]time.Time) (good []ConfiguredJob, wrong []Problem) {
 	w := newProblems()
 	first := map[string]int{}
 	for i, raw := range c.Scheduler.Jobs {
 		at := fmt.Sprintf("scheduler.jobs[%d]", i)
-		j, problems := schedule.Parse(raw, at, c.JobRules(now))
+		rules := c.JobRules(now)
+		var named struct{ ID string }
+		if json.Unmarshal(raw, &named) == nil && !taken[named.ID].IsZero() {
+			rules.Now = taken[named.ID]
+		}
+		j, problems := schedule.Parse(raw, at, rules)
 		for _, p := range problems {
 			w.add(p.Path, "%s", p.Message)
 		}

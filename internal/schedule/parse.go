@@ -17,6 +17,7 @@ import (
 type Rules struct {
 	Now  time.Time // what an at must be after, and a delay counts from
 	Zone string    // of jobs that name none
+	ID   string    // of jobs that name none; "" = they must
 	// Channels and Agents are the names that there are; none = any.
 	Channels []string
 	Agents   []string

@@ -16,6 +16,9 @@ func (p *parser) job(o object) Job {
 		MisfireGraceSeconds: o.count("misfire_grace_seconds", maxSeconds),
 		Enabled:             o.flag("enabled", true),
 	}
+	if !o.has("id") {
+		j.ID = p.rules.ID
+	}
 	if why := BadID(j.ID); why != "" && !p.noted(o.at("id")) {
 		p.add(o.at("id"), "%s", why)
 	}

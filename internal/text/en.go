@@ -31,6 +31,8 @@ var english = entries{
 	ModelRetried{}:    "Model {Model} at provider {Provider} does not answer now ({Why}). It is asked again in {Seconds|second|seconds}.",
 	UsingFallback{}:   "Model {Model} fails ({Why}); {Fallback} takes over.",
 	FallbacksFailed{}: "{Reason} The other models failed, too: {Others}.",
+	JobFailed{}:       "The scheduled job {Job} failed: {Reason}\nMore: picobot jobs runs {Job}",
+	JobFailedTurn{}:   "The scheduled job {Job} failed: {Reason}\nMore: picobot jobs runs {Job}, and picobot turns show {Turn}",
 	FailedToo{}:       "{Model} ({Why})",
 
 	WhyRateLimited{}:     "too many calls in a short time",

@@ -141,6 +141,19 @@ type (
 		msg
 		Reason, Others string
 	}
+	// JobFailed is the notice of a scheduled job that failed.
+	JobFailed struct {
+		msg
+		Job    string
+		Reason string
+	}
+	// JobFailedTurn is JobFailed of a job that was a turn.
+	JobFailedTurn struct {
+		msg
+		Job    string
+		Reason string
+		Turn   string
+	}
 	// FailedToo names one model that failed beside others.
 	FailedToo struct {
 		msg

@@ -31,6 +31,8 @@ var chinese = entries{
 	ModelRetried{}:    "服务商 {Provider} 的模型 {Model} 现在没有回答（{Why}）。{Seconds} 秒后重试。",
 	UsingFallback{}:   "模型 {Model} 调用失败（{Why}），改用 {Fallback}。",
 	FallbacksFailed{}: "{Reason}其他模型也失败了：{Others}。",
+	JobFailed{}:       "定时任务 {Job} 失败：{Reason}\n详情：picobot jobs runs {Job}",
+	JobFailedTurn{}:   "定时任务 {Job} 失败：{Reason}\n详情：picobot jobs runs {Job}，以及 picobot turns show {Turn}",
 	FailedToo{}:       "模型 {Model}（{Why}）",
 
 	WhyRateLimited{}:     "短时间内请求过多",

@@ -1,0 +1,225 @@
+package gateway
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"picobot/internal/schedule"
+	"picobot/store"
+)
+
+func (s *Server) jobRoutes() []route {
+	return []route{
+		{method: http.MethodGet, path: "/api/v1/jobs", handler: s.listJobs},
+		{method: http.MethodGet, path: "/api/v1/jobs/{id}", handler: s.getJob},
+		{method: http.MethodPut, path: "/api/v1/jobs/{id}", handler: s.putJob},
+		{method: http.MethodDelete, path: "/api/v1/jobs/{id}", handler: s.deleteJob},
+		{method: http.MethodPost, path: "/api/v1/jobs/{id}/pause", handler: s.pauseJob},
+		{method: http.MethodPost, path: "/api/v1/jobs/{id}/resume", handler: s.resumeJob},
+		{method: http.MethodPost, path: "/api/v1/jobs/{id}/run", handler: s.runJob},
+		{method: http.MethodGet, path: "/api/v1/jobs/{id}/runs", handler: s.listJobRuns},
+	}
+}
+
+// JobItem is a job as JSON shows it: as it was put, and how it is.
+type JobItem struct {
+	schedule.Job
+	TimeZone   string     `json:"time_zone"`
+	State      string     `json:"state"`
+	Source     string     `json:"source"`
+	CreatedBy  string     `json:"created_by,omitempty"`
+	Origin     *JobOrigin `json:"origin,omitempty"`
+	LastRunAt  int64      `json:"last_run_at,omitempty"`
+	LastStatus string     `json:"last_status,omitempty"`
+	NextRunAt  int64      `json:"next_run_at,omitempty"`
+	NextRuns   []string   `json:"next_runs"` // up to three, RFC 3339 in the job's zone
+	CreatedAt  int64      `json:"created_at"`
+	UpdatedAt  int64      `json:"updated_at"`
+}
+
+// JobOrigin is the chat and person that an agent's job came from.
+type JobOrigin struct {
+	Channel  string `json:"channel"`
+	ChatID   string `json:"chat_id"`
+	SenderID string `json:"sender_id"`
+}
+
+// JobItemOf returns a job as JSON shows it.
+func JobItemOf(j store.Job, now time.Time) JobItem {
+	item := JobItem{
+		Job: j.Job, TimeZone: j.Schedule.TimeZone, State: j.State, Source: j.Source, CreatedBy: j.CreatedBy,
+		LastRunAt: j.LastRunAt, LastStatus: j.LastStatus, NextRunAt: j.NextRunAt, NextRuns: j.NextRuns(now, 3),
+		CreatedAt: j.CreatedAt, UpdatedAt: j.UpdatedAt,
+	}
+	if o := j.Origin; o != (store.JobOrigin{}) {
+		item.Origin = &JobOrigin{o.Channel, o.ChatID, o.SenderID}
+	}
+	return item
+}
+
+// JobRunItem is a run of a job as JSON shows it.
+type JobRunItem struct {
+	ID           string          `json:"id"`
+	JobID        string          `json:"job_id"`
+	Trigger      string          `json:"trigger"`
+	ScheduledFor int64           `json:"scheduled_for"`
+	StartedAt    int64           `json:"started_at,omitempty"`
+	FinishedAt   int64           `json:"finished_at,omitempty"`
+	Status       string          `json:"status"`
+	Error        string          `json:"error,omitempty"`
+	SessionID    string          `json:"session_id,omitempty"`
+	TurnID       string          `json:"turn_id,omitempty"`
+	WorkflowID   string          `json:"workflow_id,omitempty"`
+	RunID        string          `json:"run_id,omitempty"`
+	Metadata     json.RawMessage `json:"metadata,omitempty"`
+}
+
+// JobRunItemOf returns a run as JSON shows it.
+func JobRunItemOf(r store.JobRun) JobRunItem {
+	return JobRunItem{ID: r.ID, JobID: r.JobID, Trigger: r.Trigger, ScheduledFor: r.ScheduledFor, StartedAt: r.StartedAt, FinishedAt: r.FinishedAt,
+		Status: r.Status, Error: r.Error, SessionID: r.SessionID, TurnID: r.TurnID, WorkflowID: r.WorkflowID, RunID: r.RunID, Metadata: r.Job.Payload.Metadata}
+}
+
+func (s *Server) jobItem(j store.Job) JobItem { return JobItemOf(j, s.deps.Now()) }
+
+func (s *Server) listJobs(w http.ResponseWriter, r *http.Request) error {
+	jobs, err := s.deps.Record.Jobs(r.Context())
+	if err != nil {
+		return err
+	}
+	return writeList(w, each(jobs, s.jobItem), "")
+}
+
+func (s *Server) getJob(w http.ResponseWriter, r *http.Request) error {
+	j, err := s.deps.Record.Job(r.Context(), r.PathValue("id"))
+	if err != nil {
+		return jobError(r, err)
+	}
+	return writeJSON(w, http.StatusOK, s.jobItem(j))
+}
+
+// maxJobBody bounds a job's JSON; schedule.Parse has the last word.
+const maxJobBody = 1 << 20
+
+func (s *Server) putJob(w http.ResponseWriter, r *http.Request) error {
+	id := r.PathValue("id")
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxJobBody))
+	if err != nil {
+		if _, large := errors.AsType[*http.MaxBytesError](err); large {
+			return &httpError{http.StatusRequestEntityTooLarge, "too_large", "a job takes at most 256 KB"}
+		}
+		return badRequest("the request ended in the middle: send the whole job")
+	}
+	rules := s.deps.JobRules()
+	rules.ID = id
+	j, problems := schedule.Parse(body, "", rules)
+	if problems.Err() != nil {
+		return badRequest("%s", problems.Error())
+	}
+	if j.ID != id {
+		return badRequest("id: the job is called %q and the path says %q: make them the same", j.ID, id)
+	}
+	job, created, err := s.deps.Record.PutJob(r.Context(), store.PutJob{Job: j, Source: store.JobAPI})
+	if err != nil {
+		return jobError(r, err)
+	}
+	status := http.StatusOK
+	if created {
+		status = http.StatusCreated
+	}
+	return writeJSON(w, status, s.jobItem(job))
+}
+
+func (s *Server) deleteJob(w http.ResponseWriter, r *http.Request) error {
+	if err := s.deps.Record.DeleteJob(r.Context(), r.PathValue("id")); err != nil {
+		return jobError(r, err)
+	}
+	w.WriteHeader(http.StatusNoContent)
+	return nil
+}
+
+func (s *Server) pauseJob(w http.ResponseWriter, r *http.Request) error {
+	j, err := s.deps.Record.PauseJob(r.Context(), r.PathValue("id"))
+	if err != nil {
+		return jobError(r, err)
+	}
+	return writeJSON(w, http.StatusOK, s.jobItem(j))
+}
+
+func (s *Server) resumeJob(w http.ResponseWriter, r *http.Request) error {
+	j, err := s.deps.Record.ResumeJob(r.Context(), r.PathValue("id"))
+	if err != nil {
+		return jobError(r, err)
+	}
+	return writeJSON(w, http.StatusOK, s.jobItem(j))
+}
+
+func (s *Server) runJob(w http.ResponseWriter, r *http.Request) error {
+	run, err := s.deps.Record.RequestJobRun(r.Context(), r.PathValue("id"))
+	if err != nil {
+		return jobError(r, err)
+	}
+	return writeJSON(w, http.StatusAccepted, JobRunItemOf(run))
+}
+
+func (s *Server) listJobRuns(w http.ResponseWriter, r *http.Request) error {
+	limit, err := limitOf(r)
+	if err != nil {
+		return err
+	}
+	before, beforeID, err := runCursor(r.URL.Query().Get("cursor"))
+	if err != nil {
+		return err
+	}
+	id := r.PathValue("id")
+	runs, err := s.deps.Record.JobRuns(r.Context(), id, before, beforeID, limit)
+	if err != nil {
+		return err
+	}
+	if len(runs) == 0 && before == 0 {
+		if _, err := s.deps.Record.Job(r.Context(), id); err != nil {
+			return jobError(r, err)
+		}
+	}
+	next := ""
+	if len(runs) == limit {
+		last := runs[len(runs)-1]
+		next = base64.RawURLEncoding.EncodeToString([]byte(strconv.FormatInt(last.ScheduledFor, 10) + " " + last.ID))
+	}
+	return writeList(w, each(runs, JobRunItemOf), next)
+}
+
+// runCursor reads where an earlier page ended.
+func runCursor(text string) (at int64, id string, err error) {
+	if text == "" {
+		return 0, "", nil
+	}
+	raw, err := base64.RawURLEncoding.DecodeString(text)
+	first, id, ok := strings.Cut(string(raw), " ")
+	if err == nil {
+		at, err = strconv.ParseInt(first, 10, 64)
+	}
+	if err != nil || !ok {
+		return 0, "", badRequest("cursor must be the next of an earlier answer")
+	}
+	return at, id, nil
+}
+
+// jobError says what the record refused.
+func jobError(r *http.Request, err error) error {
+	if errors.Is(err, store.ErrNotFound) {
+		return notFound("there is no job %q", r.PathValue("id"))
+	}
+	for _, rule := range []error{store.ErrJobOwned, store.ErrJobRunning, store.ErrJobCompleted, store.ErrJobForeign} {
+		if errors.Is(err, rule) {
+			return conflict("%s", rule)
+		}
+	}
+	return err
+}
