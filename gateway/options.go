@@ -10,8 +10,8 @@ import (
 	"picobot/internal/flow"
 	"picobot/internal/live"
 	"picobot/internal/metrics"
-	"picobot/internal/skills"
 	"picobot/internal/schedule"
+	"picobot/internal/skills"
 	"picobot/store"
 )
 
