@@ -7,9 +7,7 @@ const (
 	maxFrontMatter = 64 << 10  // bytes of its front matter
 	maxState       = 1 << 20   // bytes of a state file
 	maxDepth       = 4         // folders from the source down to a skill
-	maxFolders     = 5000      // looked into, for one source
 	maxEntries     = 10000     // of one folder
-	maxSkills      = 2000      // of one source
 	maxProblems    = 200       // kept; the rest is counted
 
 	maxDescription = 1024 // characters that are kept
@@ -18,3 +16,9 @@ const (
 	maxListedFiles = 200 // of an activated skill
 	maxListedDepth = 6
 )
+
+// limits bound one source.
+type limits struct{ folders, skills int }
+
+// sourceLimits are the limits of every source.
+func sourceLimits() limits { return limits{folders: 5000, skills: 2000} }

@@ -132,7 +132,7 @@ func (l *Library) load(why string) {
 			}
 			seen[real] = true
 		}
-		s := scanSource(source, now)
+		s := scanSource(source, now, sourceLimits())
 		found = append(found, s.skills)
 		snap.problems = append(snap.problems, s.problems...)
 		l.stamps = append(l.stamps, s.stamps...)

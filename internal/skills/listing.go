@@ -77,7 +77,7 @@ func Check(dir string, now time.Time) ([]Skill, []Problem, error) {
 	}
 	source := Source{Name: dir, Base: abs, Path: "."}
 	if file := skillFile(names); file != "" {
-		s := &scan{source: Source{Name: dir, Base: filepath.Dir(abs), Path: "."}, now: now, real: filepath.Dir(abs)}
+		s := &scan{source: Source{Name: dir, Base: filepath.Dir(abs), Path: "."}, now: now, most: sourceLimits(), real: filepath.Dir(abs)}
 		if s.root, err = os.OpenRoot(filepath.Dir(abs)); err != nil {
 			return nil, nil, fmt.Errorf("check %s: %s", dir, reason(err))
 		}
@@ -85,6 +85,6 @@ func Check(dir string, now time.Time) ([]Skill, []Problem, error) {
 		s.skill(filepath.Base(abs), file)
 		return s.skills, s.problems, nil
 	}
-	s := scanSource(source, now)
+	s := scanSource(source, now, sourceLimits())
 	return s.skills, s.problems, nil
 }

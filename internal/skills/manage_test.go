@@ -202,6 +202,12 @@ func TestWriting_ThroughLinks_IsRefused(t *testing.T) {
 	_, err = l.Disable(t.Context(), me, skills.User, []string{"x"})
 	require.Error(t, err)
 	require.Equal(t, "{}", read(t, l.base+"/state.json"))
+	require.NoError(t, os.Remove(l.home+"/skill-state.json"))
+	write(t, l.home+"/config.json", "{}")
+	require.NoError(t, os.Symlink("config.json", l.home+"/skill-state.json"))
+	_, err = l.Disable(t.Context(), me, skills.User, []string{"x"})
+	require.ErrorContains(t, err, "link")
+	require.Equal(t, "{}", read(t, l.home+"/config.json"))
 	require.Contains(t, read(t, l.base+"/outside/a/SKILL.md"), "kept")
 }
 

@@ -15,16 +15,12 @@ type mark struct {
 	mtim, ctim unix.Timespec
 }
 
-// markOf looks at a path, or at a link itself.
-func markOf(path string, link bool) (mark, bool) {
-	stat := unix.Stat
-	if link {
-		stat = unix.Lstat
-	}
+// markOf looks at what a path leads to.
+func markOf(path string) (mark, bool) {
 	var s unix.Stat_t
 	for {
-		err := stat(path, &s)
-		if err == unix.EINTR { //nolint:errorlint // system calls return nothing else
+		err := unix.Stat(path, &s)
+		if err == unix.EINTR {
 			continue
 		}
 		if err != nil {

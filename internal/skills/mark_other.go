@@ -15,13 +15,9 @@ type mark struct {
 	modTime int64 // ns
 }
 
-// markOf looks at a path, or at a link itself.
-func markOf(path string, link bool) (mark, bool) {
-	stat := os.Stat
-	if link {
-		stat = os.Lstat
-	}
-	info, err := stat(path)
+// markOf looks at what a path leads to.
+func markOf(path string) (mark, bool) {
+	info, err := os.Stat(path)
 	if err != nil {
 		return mark{}, false
 	}

@@ -16,18 +16,20 @@ import (
 type scan struct {
 	source Source
 	now    time.Time
+	most   limits
 	real   string // the source's directory, without links
 	root   *os.Root
 
 	folders  int
+	full     bool // there are more skills than are read
 	skills   []Skill
 	problems []Problem
 	stamps   []stamp
 }
 
 // scanSource reads a source. A directory that is not there holds no skills.
-func scanSource(source Source, now time.Time) *scan {
-	s := &scan{source: source, now: now}
+func scanSource(source Source, now time.Time, most limits) *scan {
+	s := &scan{source: source, now: now, most: most}
 	root, err := openSource(source)
 	if err != nil {
 		s.stamps = append(s.stamps, look(source.dir(), now))
@@ -66,6 +68,14 @@ func (s *scan) at(rel string) string { return filepath.Join(s.source.dir(), rel)
 
 func (s *scan) problem(rel, message string) { s.add(rel, message, false) }
 
+// limit says that something was not read because there is too much. It comes first:
+// of very many problems not all are kept.
+func (s *scan) limit(format string, max int) {
+	s.problem("", fmt.Sprintf(format, max))
+	last := len(s.problems) - 1
+	s.problems = append([]Problem{s.problems[last]}, s.problems[:last]...)
+}
+
 func (s *scan) add(rel, message string, note bool) {
 	name := path.Base(rel)
 	if rel == "" || rel == "." {
@@ -79,9 +89,9 @@ func (s *scan) add(rel, message string, note bool) {
 // folder looks at a folder: it is a skill, or holds folders that may be. What it was
 // like is noted before it is read, so that no change falls between the two.
 func (s *scan) folder(rel string, depth int) {
-	if s.folders++; s.folders > maxFolders {
-		if s.folders == maxFolders+1 {
-			s.problem("", fmt.Sprintf("there are more than %d folders; the rest was not looked at", maxFolders))
+	if s.folders++; s.folders > s.most.folders {
+		if s.folders == s.most.folders+1 {
+			s.limit("there are more than %d folders; the rest was not looked at", s.most.folders)
 		}
 		return
 	}
@@ -138,9 +148,9 @@ func (s *scan) entry(rel string, depth int) {
 }
 
 // link looks at a link, and tells whether it leads to a folder. That one is a skill
-// or nothing: following it further may lead in circles.
+// or nothing: following it further may lead in circles. A link that is changed changes
+// the folder it is in, so it needs no stamp; where it leads out is not touched.
 func (s *scan) link(rel string) bool {
-	s.stamps = append(s.stamps, lookAtLink(s.at(rel)))
 	target, err := s.root.Stat(rel)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -181,9 +191,10 @@ func (s *scan) skill(rel, file string) {
 	data, err := s.read(rel, file)
 	before.saw(data)
 	s.stamps = append(s.stamps, before)
-	if len(s.skills) >= maxSkills {
-		if len(s.skills) == maxSkills {
-			s.problem(rel, fmt.Sprintf("there are more than %d skills in this source; it and those after it were not read", maxSkills))
+	if len(s.skills) >= s.most.skills {
+		if !s.full {
+			s.full = true
+			s.limit("there are more than %d skills; the rest was not read", s.most.skills)
 		}
 		return
 	}

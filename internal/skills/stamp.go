@@ -15,7 +15,6 @@ const settled = 2 * time.Second
 // stamp is what a path looked like when it was read.
 type stamp struct {
 	path  string
-	link  bool // of the link itself, not of what it leads to
 	there bool
 	mark  mark
 	fresh bool // it had just been changed, so contents must be compared too
@@ -26,15 +25,8 @@ type stamp struct {
 // Who reads it says with saw what was there.
 func look(path string, now time.Time) stamp {
 	s := stamp{path: path}
-	s.mark, s.there = markOf(path, false)
+	s.mark, s.there = markOf(path)
 	s.fresh = s.there && s.mark.isFresh(now)
-	return s
-}
-
-// lookAtLink stamps a link. Where it leads is not touched: that may be anywhere.
-func lookAtLink(path string) stamp {
-	s := stamp{path: path, link: true}
-	s.mark, s.there = markOf(path, true)
 	return s
 }
 
@@ -50,7 +42,7 @@ func (s *stamp) sawNames(names []string) { s.saw([]byte(strings.Join(names, "\x0
 // changed reports that the path is not what it was. It costs one system call, unless
 // the path was fresh.
 func (s *stamp) changed(now time.Time) bool {
-	mark, there := markOf(s.path, s.link)
+	mark, there := markOf(s.path)
 	if there != s.there || mark != s.mark {
 		return true
 	}
