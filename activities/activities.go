@@ -8,6 +8,7 @@ import (
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/worker"
 
+	"picobot/internal/chat"
 	"picobot/internal/flow"
 	"picobot/internal/live"
 	"picobot/internal/llm"
@@ -41,6 +42,14 @@ type Sender interface {
 	Send(ctx context.Context, o store.Outbound) (externalID string, err error)
 }
 
+// Preparer fetches what messages of one channel only point at: files, images, the
+// message that is answered.
+type Preparer interface {
+	// Prepare returns the message as it is told to a model. On the last attempt it does
+	// without what it cannot get, says so in the content, and does not fail.
+	Prepare(ctx context.Context, m store.InboundMessage, last bool) (content string, media []chat.MediaRef, err error)
+}
+
 // Deps are what activities work with.
 type Deps struct {
 	Record  *store.Store
@@ -49,10 +58,12 @@ type Deps struct {
 	Tools   *tools.Registry
 	Prompt  prompt.AgentFile
 	Senders map[string]Sender // by channel
-	Hub     *live.Hub
-	Texts   *text.Catalogue
-	Now     func() time.Time
-	Logger  *slog.Logger
+	// Preparers fetch what messages of a channel only point at.
+	Preparers map[string]Preparer // by channel
+	Hub       *live.Hub
+	Texts     *text.Catalogue
+	Now       func() time.Time
+	Logger    *slog.Logger
 	// Mask replaces secrets in a text meant for Temporal's history.
 	Mask func(string) string
 	// Keep stores a tool result where the model can read it, and returns the path.
@@ -119,6 +130,7 @@ func (a *Activities) Register(r Registries) {
 	register(r.Turns, flow.Summarise, a.Summarise)
 	register(r.Turns, flow.MakeTitle, a.MakeTitle)
 	register(r.Deliveries, flow.CommitCompaction, a.CommitCompaction)
+	register(r.Tools, flow.Prepare, a.Prepare)
 	register(r.Deliveries, flow.FinishTurn, a.FinishTurn)
 	register(r.Deliveries, flow.Deliver, a.Deliver)
 }

@@ -22,13 +22,20 @@ const maxClaims = 5
 func (a *Activities) BeginTurn(ctx context.Context, in flow.SessionInput) (flow.Begun, error) {
 	agentPrompt, unreadable := a.Prompt.Read()
 	info := activity.GetInfo(ctx)
-	p, err := a.Record.BeginTurn(ctx, store.Begin{
+	begin := store.Begin{
 		SessionID:     in.SessionID,
 		WorkflowID:    info.WorkflowExecution.ID,
 		RunID:         info.WorkflowExecution.RunID,
 		AgentPrompt:   agentPrompt,
 		ReinjectEvery: a.ReinjectEvery,
-	})
+	}
+	p, err := a.Record.BeginTurn(ctx, begin)
+	if err == nil && p != nil && p.Prepare && p.Turn.Claims > maxClaims {
+		// Whatever takes the process down with it is left out.
+		if err = a.unprepared(ctx, p.Turn.ID); err == nil {
+			p, err = a.Record.BeginTurn(ctx, begin)
+		}
+	}
 	if err != nil {
 		return flow.Begun{}, fmt.Errorf("begin the next turn of %s: %w", in.SessionID, err)
 	}
@@ -54,6 +61,7 @@ func (a *Activities) BeginTurn(ctx context.Context, in flow.SessionInput) (flow.
 		MaxParallel: agent.MaxParallelTools,
 		Outbound:    outbound,
 		Cancelled:   p.Turn.CancelRequestedAt != 0,
+		Prepare:     p.Prepare,
 	}
 	if p.Job != nil {
 		b.Job = p.Job.WorkflowID

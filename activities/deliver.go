@@ -37,6 +37,9 @@ func (a *Activities) Deliver(ctx context.Context, outboundID string) error {
 	if err := a.Record.MarkOutbound(ctx, outboundID, "pending", "", text); err != nil {
 		return err
 	}
+	if later, ok := errors.AsType[*LaterError](err); ok {
+		return temporal.NewApplicationErrorWithOptions(text, flow.ErrTypeDelivery, temporal.ApplicationErrorOptions{NextRetryDelay: later.After})
+	}
 	return errors.New(text)
 }
 

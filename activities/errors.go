@@ -3,6 +3,7 @@ package activities
 import (
 	"context"
 	"errors"
+	"time"
 
 	"picobot/internal/chat"
 	"picobot/internal/tools"
@@ -19,6 +20,15 @@ var (
 	errEnded     = errors.New("the turn has ended")
 	errRecord    = errors.New("the record does not answer")
 )
+
+// LaterError says that a channel takes the message, but not yet.
+type LaterError struct {
+	After time.Duration
+	Why   string
+}
+
+// Error implements error.
+func (e *LaterError) Error() string { return e.Why }
 
 // recorded marks an error of the record, other than its rules, as one that passes.
 func recorded(err error) error {

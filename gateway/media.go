@@ -190,3 +190,9 @@ func syncDir(dir string) error {
 	}
 	return errors.Join(d.Sync(), d.Close())
 }
+
+// KeepImage returns what keeps images of other channels: below dir, named by their
+// contents, in a form that models can be shown. bad says what is wrong with one.
+func KeepImage(dir string, maxBytes int64, now func() time.Time) func(data []byte, name string) (ref chat.MediaRef, bad, err error) {
+	return mediaKeeper{dir: dir, maxBytes: maxBytes, now: now}.store
+}

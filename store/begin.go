@@ -26,6 +26,8 @@ type Position struct {
 	Job  *JobRun    // the turn is this run of a job; nil = it is none
 	// NoPrompt: the session's active segment has no agent prompt.
 	NoPrompt bool
+	// Prepare: the turn waits, because something of its message is still to be fetched.
+	Prepare bool
 }
 
 // OpenCall is a tool call that has no result yet.
@@ -58,9 +60,15 @@ func (s *Store) BeginTurn(ctx context.Context, b Begin) (*Position, error) {
 		if err != nil {
 			return err
 		}
+		var prepare bool
 		if turn.Status == chat.TurnQueued {
-			if err := t.openTurn(turn, b); err != nil {
-				return err
+			if err := t.row(`SELECT unprepared FROM inbound_messages WHERE id = ?`, turn.InboundID).Scan(&prepare); err != nil {
+				return fmt.Errorf("begin turn %s: %w", turn.ID, err)
+			}
+			if !prepare {
+				if err := t.openTurn(turn, b); err != nil {
+					return err
+				}
 			}
 		}
 		if _, err := t.exec(`UPDATE turns SET claims = claims + 1, workflow_id = ?, run_id = ?, progress_at = ?, rev = `+nextRev+` WHERE id = ?`,
@@ -75,6 +83,7 @@ func (s *Store) BeginTurn(ctx context.Context, b Begin) (*Position, error) {
 		if p.Job, err = jobOfTurn(t, turn.ID); err != nil {
 			return err
 		}
+		p.Prepare = prepare
 		_, err = newestPrompt(t, turn.SessionID)
 		if p.NoPrompt = errors.Is(err, ErrNotFound); p.NoPrompt {
 			err = nil

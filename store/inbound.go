@@ -24,7 +24,9 @@ type Inbound struct {
 	Media    []chat.MediaRef
 	SentAt   int64           // ms, the channel's own time: the order of a session's waiting messages; 0 = now
 	Metadata json.RawMessage // kept with the row
-	New      NewSession      // what a new dialog is made from; its Channel and ChatID are taken from above
+	// Unprepared: something of it is to be fetched before its turn begins, see Prepared.
+	Unprepared bool
+	New        NewSession // what a new dialog is made from; its Channel and ChatID are taken from above
 }
 
 // Accepted says what became of an inbound message.
@@ -98,9 +100,9 @@ func (t *tx) accept(m Inbound) (Accepted, error) {
 	}
 	out := Accepted{InboundID: t.s.ids.New(), SessionID: sess.ID}
 	turnID := t.s.ids.New()
-	if _, err := t.exec(`INSERT INTO inbound_messages (id, channel, chat_id, external_id, session_id, sender_id, content, media, status, turn_id, received_at, metadata)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, 'received', ?, ?, ?)`,
-		out.InboundID, m.Channel, m.ChatID, m.ExternalID, sess.ID, m.SenderID, m.Content, media, turnID, t.at, nullJSON(m.Metadata)); err != nil {
+	if _, err := t.exec(`INSERT INTO inbound_messages (id, channel, chat_id, external_id, session_id, sender_id, content, media, status, turn_id, received_at, metadata, unprepared)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, 'received', ?, ?, ?, ?)`,
+		out.InboundID, m.Channel, m.ChatID, m.ExternalID, sess.ID, m.SenderID, m.Content, media, turnID, t.at, nullJSON(m.Metadata), m.Unprepared); err != nil {
 		return Accepted{}, fmt.Errorf("accept message: %w", err)
 	}
 	sentAt := m.SentAt

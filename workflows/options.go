@@ -71,3 +71,15 @@ func deliveryOptions(q flow.Queues) workflow.ActivityOptions {
 		RetryPolicy:            &temporal.RetryPolicy{InitialInterval: time.Second, BackoffCoefficient: 2, MaximumInterval: time.Minute},
 	}
 }
+
+// prepareAttempts is how often what belongs to a message is asked for.
+const prepareAttempts = 5
+
+// prepareOptions: files take time, but a person waits.
+func prepareOptions(q flow.Queues) workflow.ActivityOptions {
+	return workflow.ActivityOptions{
+		TaskQueue:           q.Tools(),
+		StartToCloseTimeout: 2 * time.Minute,
+		RetryPolicy:         &temporal.RetryPolicy{InitialInterval: time.Second, BackoffCoefficient: 2, MaximumInterval: 10 * time.Second, MaximumAttempts: prepareAttempts},
+	}
+}

@@ -35,6 +35,10 @@ func Session(ctx workflow.Context, in flow.SessionInput) error {
 				begun.Cancelled = true
 			}
 		}
+		if begun.Prepare && !begun.Cancelled && !s.moveOn {
+			s.prepare(begun.TurnID)
+			continue
+		}
 		if begun.TurnID != "" && !s.moveOn {
 			s.turn(begun)
 			s.tellJob(begun)
@@ -113,6 +117,16 @@ func (s *session) begin() (flow.Begun, error) {
 		return b, fmt.Errorf("begin the next turn: %w", err)
 	}
 	return b, nil
+}
+
+// prepare has fetched what the next turn's message only points at. Where that fails
+// the next begin counts it, and goes on without after a few times.
+func (s *session) prepare(turnID string) {
+	s.describe("fetching what belongs to the message")
+	in := flow.PrepareInput{TurnID: turnID, Attempts: prepareAttempts}
+	if err := workflow.ExecuteActivity(workflow.WithActivityOptions(s.base, prepareOptions(s.in.Queues)), flow.Prepare, in).Get(s.base, nil); err != nil {
+		workflow.GetLogger(s.base).Warn("what belongs to a message was not fetched", "turn", turnID, "error", err)
+	}
 }
 
 // turn runs one turn from where the record stands to its end, or until this run

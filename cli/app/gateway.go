@@ -104,6 +104,7 @@ func (r Runtime) Gateway(ctx context.Context, o Options, ready func(Addresses)) 
 	if err != nil {
 		return fmt.Errorf("time_zone: %w", err)
 	}
+	var channels func() map[string]string // set once there is a server to receive for
 	server, err := gateway.New(gateway.Options{
 		Listener:            listener,
 		Addr:                cfg.Gateway.Addr,
@@ -126,7 +127,7 @@ func (r Runtime) Gateway(ctx context.Context, o Options, ready func(Addresses)) 
 		Record:     record,
 		Hub:        hub,
 		Dispatcher: dispatcher,
-		Health:     temporal.health(parts.worker, lag(cfg, record)),
+		Health:     temporal.health(parts.worker, lag(cfg, record), func() map[string]string { return channels() }),
 		Model:      parts.model,
 		Workflow:   temporal.workflowOf(cfg.Temporal.Namespace),
 		Summarize:  parts.summarize,
@@ -141,6 +142,8 @@ func (r Runtime) Gateway(ctx context.Context, o Options, ready func(Addresses)) 
 		return err
 	}
 	parts.terminal.use(server.Delivery())
+	receive, states := parts.channel(server)
+	channels = states
 
 	// Where the engine is our own, nobody else can be at work: what was going on goes
 	// on at once. Elsewhere Temporal's timeouts and the sweep see to it.
@@ -155,10 +158,10 @@ func (r Runtime) Gateway(ctx context.Context, o Options, ready func(Addresses)) 
 		return err
 	}
 	ready(addresses)
-	front := server.Run
+	front := together(server.Run, receive)
 	if embedded {
 		front = func(ctx context.Context) error {
-			err := server.Run(ctx)
+			err := together(server.Run, receive)(ctx)
 			dispatcher.Settle(context.WithoutCancel(ctx))
 			return err
 		}
@@ -168,6 +171,16 @@ func (r Runtime) Gateway(ctx context.Context, o Options, ready func(Addresses)) 
 
 // part is something that runs until its context ends.
 type part func(ctx context.Context) error
+
+// together runs both until ctx ends or one of them fails.
+func together(a, b part) part {
+	return func(ctx context.Context) error {
+		g, ctx := errgroup.WithContext(ctx)
+		g.Go(func() error { return a(ctx) })
+		g.Go(func() error { return b(ctx) })
+		return g.Wait()
+	}
+}
 
 // run runs front and back until ctx ends or one of them fails. Front stops first: it
 // brings the work that back does.

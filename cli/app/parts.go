@@ -13,6 +13,7 @@ import (
 
 	"picobot/activities"
 	"picobot/gateway"
+	"picobot/gateway/feishu"
 	"picobot/internal/chat"
 	"picobot/internal/config"
 	"picobot/internal/flow"
@@ -37,6 +38,7 @@ type parts struct {
 	skills     *skills.Library // nil = they are switched off
 	tools      *tools.Registry
 	terminal   *terminalSender
+	feishu     *feishu.App // nil = the channel is off
 	activities *activities.Activities
 	worker     *worker.Worker
 	mask       func(string) string
@@ -67,13 +69,18 @@ func newParts(o Options, record *store.Store, hub *live.Hub, c client.Client, qu
 	if err != nil {
 		return nil, fmt.Errorf("time_zone: %w", err)
 	}
+	senders, preparers := map[string]activities.Sender{chat.ChannelCLI: p.terminal}, map[string]activities.Preparer{}
+	if p.feishu = newFeishu(o, record, hub, p.workspace, p.summarize); p.feishu != nil {
+		senders[chat.ChannelFeishu], preparers[chat.ChannelFeishu] = p.feishu, p.feishu
+	}
 	p.activities = activities.New(activities.Deps{
 		Record:        record,
 		Models:        p.catalog,
 		Agents:        agents(cfg.Agents),
 		Tools:         p.tools,
 		Prompt:        prompt.NewAgentFile(o.Home.AgentFile()),
-		Senders:       map[string]activities.Sender{chat.ChannelCLI: p.terminal},
+		Senders:       senders,
+		Preparers:     preparers,
 		Hub:           hub,
 		Texts:         text.For(cfg.Locale),
 		Now:           o.Now,

@@ -131,12 +131,12 @@ func (t *temporal) watch(ctx context.Context) error {
 // healthTimeout bounds one look at Temporal.
 const healthTimeout = 1500 * time.Millisecond
 
-// health says how Temporal and the worker are.
-func (t *temporal) health(w *worker.Worker, lag func(context.Context) time.Duration) func(context.Context) gateway.Health {
+// health says how Temporal, the worker and the channels are.
+func (t *temporal) health(w *worker.Worker, lag func(context.Context) time.Duration, channels func() map[string]string) func(context.Context) gateway.Health {
 	return func(ctx context.Context) gateway.Health {
 		ctx, cancel := context.WithTimeout(ctx, healthTimeout)
 		defer cancel()
-		h := gateway.Health{TemporalMode: t.mode, UIURL: t.ui, ScheduleLagMS: lag(ctx).Milliseconds()}
+		h := gateway.Health{TemporalMode: t.mode, UIURL: t.ui, ScheduleLagMS: lag(ctx).Milliseconds(), Channels: channels()}
 		if _, err := t.client.CheckHealth(ctx, nil); err != nil {
 			h.Temporal = "error: it does not answer"
 		}

@@ -80,6 +80,7 @@ const (
 	Summarise        = "Summarise"
 	CommitCompaction = "CommitCompaction"
 	MakeTitle        = "MakeTitle"
+	Prepare          = "Prepare"
 )
 
 // SessionInput is all the state a session workflow has.
@@ -107,6 +108,7 @@ type Begun struct {
 	Outbound    []string `json:"outbound,omitempty"`  // the session's outbox rows that nobody has sent
 	Job         string   `json:"job,omitempty"`       // the turn is a job's run: the workflow that waits for its end
 	Cancelled   bool     `json:"cancelled,omitempty"` // a cancel was asked for while nobody ran it
+	Prepare     bool     `json:"prepare,omitempty"`   // something of the message is to be fetched before the turn begins
 }
 
 // Call is an open tool call.
@@ -185,6 +187,14 @@ const (
 	CodePrompt   = "agent_prompt" // AGENT.md cannot be used
 	CodeInternal = "internal"
 )
+
+// PrepareInput names a turn of whose message something is still to be fetched.
+type PrepareInput struct {
+	TurnID string `json:"turn_id"`
+	// Attempts is how often it is tried at most: the last one does without what it
+	// cannot get.
+	Attempts int `json:"attempts"`
+}
 
 // FinishResult lists what is to be delivered.
 type FinishResult struct {

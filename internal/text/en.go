@@ -23,6 +23,8 @@ var english = entries{
 	PoisonTurn{}:       "Answering this message was started {Attempts|time|times}, and each time the process died. It is not tried again; the log may say why.",
 	ToolLimitReached{}: "Stopped after {Limit|step|steps} with tools, the most that this agent may take for one message. Say \"go on\" to continue, or raise max_tool_iterations.",
 	ToolKeepsFailing{}: "Stopped because {Tool} failed {Times|time|times} in a row with the same arguments.",
+	FeishuWorking{}:    "Working on it…",
+	FeishuRefused{}:    "There is an answer, but Feishu does not let it through (code {Code}). It is in the record: picobot turns list.",
 	EmptyAnswer{}:      "Model {Model} answered with nothing. Send the message again, or put it differently.",
 	AnswerCut{}:        "The answer of model {Model} was cut off at its length limit. Say \"go on\", or raise max_output_tokens.",
 	TurnTimedOut{}:     "Stopped because the time limit of {Seconds|second|seconds} was reached.",

@@ -23,6 +23,8 @@ var chinese = entries{
 	PoisonTurn{}:       "这条消息已经处理了 {Attempts} 次，每次进程都异常退出，因此不再重试。原因可能记录在日志中。",
 	ToolLimitReached{}: "已使用工具 {Limit} 步，达到该智能体处理一条消息的上限，因此停止。可以回复“继续”，或调大 max_tool_iterations。",
 	ToolKeepsFailing{}: "{Tool} 以相同的参数连续失败了 {Times} 次，因此停止。",
+	FeishuWorking{}:    "处理中…",
+	FeishuRefused{}:    "已有回复，但飞书不允许发送（代码 {Code}）。内容保存在记录中：picobot turns list。",
 	EmptyAnswer{}:      "模型 {Model} 没有给出任何内容。请重新发送，或换一种说法。",
 	AnswerCut{}:        "模型 {Model} 的回答达到长度上限，被截断了。可以回复“继续”，或调大 max_output_tokens。",
 	TurnTimedOut{}:     "已达到 {Seconds} 秒的时间限制，因此停止。",

@@ -23,7 +23,6 @@ type Message struct {
 	Patches        []string // contents it was changed to
 	Reactions      map[string]string
 	Children       []Message // of a merged message
-	mentions       []Mention
 	hasUpdateMulti bool
 }
 

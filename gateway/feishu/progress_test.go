@@ -1,0 +1,167 @@
+package feishu
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"picobot/internal/chat"
+	"picobot/internal/live"
+	"picobot/internal/llm"
+	"picobot/internal/testkit/fakefeishu"
+	"picobot/store"
+)
+
+func testContext() (context.Context, context.CancelFunc) {
+	return context.WithCancel(context.Background())
+}
+
+// calls has a running turn's model ask for a tool.
+func (r *rig) calls(turn store.Turn, name, arguments string) {
+	r.Helper()
+	r.begin(turn.SessionID)
+	turn, err := r.record.Turn(r.Context(), turn.ID)
+	require.NoError(r, err)
+	_, err = r.record.CommitAnswer(r.Context(), turn.ID, turn.Steps+1, store.Answer{Message: chat.Message{Role: chat.RoleAssistant,
+		ToolCalls: []chat.ToolCall{chat.NewToolCall("c", name, arguments)}}})
+	require.NoError(r, err)
+}
+
+func (r *rig) ran(turn store.Turn, name string, status chat.ToolStatus) {
+	r.Helper()
+	turn, err := r.record.Turn(r.Context(), turn.ID)
+	require.NoError(r, err)
+	_, err = r.record.CommitTool(r.Context(), store.ToolRun{TurnID: turn.ID, Step: turn.Steps, CallID: "c", Name: name, Effect: "read_only", Status: status, Result: "1"})
+	require.NoError(r, err)
+}
+
+func (r *rig) card(chatID string) string {
+	if all := r.feishu.Shown(chatID); len(all) == 1 {
+		return words(all[0])
+	}
+	return ""
+}
+
+func TestProgress_ReactionAndOneCard_ThatBecomesTheAnswer(t *testing.T) {
+	r := newRig(t, fakefeishu.Config{}, func(o *Options) { o.Summarize = func(name, args string) string { return name + ": " + args } })
+	r.start()
+	asked, turn := r.asked(fakefeishu.Said{ChatID: "oc_p", Text: "work"})
+	r.eventually("the message is marked", func() bool { return len(r.feishu.Message(asked).Reactions) == 1 })
+	r.calls(turn, "get_time", `{}`)
+	r.eventually("the tool is shown", func() bool { return strings.Contains(r.card("oc_p"), "⏳ get_time") })
+	r.ran(turn, "get_time", chat.ToolCompleted)
+	r.eventually("the tool is done", func() bool { return strings.Contains(r.card("oc_p"), "✅ get_time") })
+	r.hub.Publish(turn.SessionID, live.Progress{TurnID: turn.ID, Step: 2, Attempt: 1, Kind: llm.DeltaText, Text: "it is l"})
+	r.eventually("the answer streams in", func() bool { return strings.Contains(r.card("oc_p"), "it is l") })
+	_, err := r.send(r.answer(turn, "it is late"))
+	require.NoError(t, err)
+	require.Equal(t, []string{"interactive: it is late"}, r.shown("oc_p"))
+	r.eventually("the mark is gone", func() bool { return len(r.feishu.Message(asked).Reactions) == 0 })
+	require.Len(t, r.feishu.Calls(http.MethodPost, "/reply"), 1)
+	require.Equal(t, []string{"interactive: it is late"}, r.shown("oc_p"))
+}
+
+func TestProgress_QuickAnswer_IsOneMessageWithoutACard(t *testing.T) {
+	r := newRig(t, fakefeishu.Config{}, func(o *Options) { o.Timing.Card = time.Hour })
+	r.start()
+	_, turn := r.asked(fakefeishu.Said{ChatID: "oc_p", Text: "hello"})
+	_, err := r.send(r.answer(turn, "hi"))
+	require.NoError(t, err)
+	require.Empty(t, r.feishu.Calls(http.MethodPatch, ""))
+	require.Equal(t, []string{"interactive: hi"}, r.shown("oc_p"))
+}
+
+// The process dies with a card on the screen: the next one goes on with that card.
+func TestProgress_AfterARestart_GoesOnWithTheSameCard(t *testing.T) {
+	r := newRig(t, fakefeishu.Config{}, nil)
+	r.start()
+	asked, turn := r.asked(fakefeishu.Said{ChatID: "oc_p", Text: "work"})
+	r.calls(turn, "get_time", `{}`)
+	r.eventually("the card is there", func() bool { return r.card("oc_p") != "" })
+	r.stop()
+	r.app = New(r.app.opts)
+	r.start()
+	r.ran(turn, "get_time", chat.ToolFailed)
+	r.eventually("the card goes on", func() bool { return strings.Contains(r.card("oc_p"), "❌ get_time") })
+	_, err := r.send(r.answer(turn, "done"))
+	require.NoError(t, err)
+	require.Equal(t, []string{"interactive: done"}, r.shown("oc_p"))
+	r.eventually("the mark is gone", func() bool { return len(r.feishu.Message(asked).Reactions) == 0 })
+}
+
+// The process dies before it hears that its card is there.
+func TestProgress_CardWhoseMakingNobodyHeardOf_BecomesTheAnswer(t *testing.T) {
+	r := newRig(t, fakefeishu.Config{}, nil)
+	r.start()
+	_, turn := r.asked(fakefeishu.Said{ChatID: "oc_p", Text: "work"})
+	r.feishu.Arrange(fakefeishu.Fault{Path: "/reply", Silent: true})
+	r.calls(turn, "get_time", `{}`)
+	r.eventually("the card is there", func() bool { return r.card("oc_p") != "" })
+	r.stop()
+	r.ran(turn, "get_time", chat.ToolCompleted)
+	r.app = New(r.app.opts)
+	_, err := r.send(r.answer(turn, "done"))
+	require.NoError(t, err)
+	require.Equal(t, []string{"interactive: done"}, r.shown("oc_p"))
+}
+
+func TestProgress_CardThatCannotShowTheAnswer_ShowsItPlain_OrGivesWayToOneMessage(t *testing.T) {
+	for name, c := range map[string]struct {
+		faults []fakefeishu.Fault
+		want   string
+	}{
+		"plain":    {[]fakefeishu.Fault{{Method: http.MethodPatch, Body: "markdown", Code: 230099, Times: -1}}, "interactive: done"},
+		"another":  {[]fakefeishu.Fault{{Method: http.MethodPatch, Code: 230099, Times: -1}}, "interactive: done"},
+		"gone":     {[]fakefeishu.Fault{{Method: http.MethodPatch, Code: 230011, Times: -1}}, ""},
+		"overload": {[]fakefeishu.Fault{{Method: http.MethodPatch, Status: 503, Times: 3}}, "interactive: done"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t, fakefeishu.Config{}, nil)
+			r.start()
+			_, turn := r.asked(fakefeishu.Said{ChatID: "oc_p", Text: "work"})
+			r.calls(turn, "get_time", `{}`)
+			r.eventually("the card is there", func() bool { return r.card("oc_p") != "" })
+			r.stop()
+			r.ran(turn, "get_time", chat.ToolCompleted)
+			r.feishu.Arrange(c.faults...)
+			if name == "gone" {
+				r.feishu.Recall(r.feishu.Shown("oc_p")[0].ID)
+			}
+			_, err := r.send(r.answer(turn, "done"))
+			require.NoError(t, err)
+			require.Equal(t, []string{"interactive: done"}, r.shown("oc_p"))
+		})
+	}
+}
+
+func TestProgress_StoppedTurn_ItsCardSaysSo(t *testing.T) {
+	r := newRig(t, fakefeishu.Config{}, nil)
+	r.start()
+	asked, turn := r.asked(fakefeishu.Said{ChatID: "oc_p", Text: "work"})
+	r.calls(turn, "get_time", `{}`)
+	r.eventually("the card is there", func() bool { return r.card("oc_p") != "" })
+	_, err := r.record.Cancel(t.Context(), turn.SessionID, turn.ID)
+	require.NoError(t, err)
+	_, err = r.record.FinishTurn(t.Context(), store.Finish{TurnID: turn.ID, Status: chat.TurnCancelled, NotRun: "x", Unknown: "y"})
+	require.NoError(t, err)
+	r.eventually("it says so", func() bool { return r.card("oc_p") == "Stopped." })
+	r.eventually("the mark is gone", func() bool { return len(r.feishu.Message(asked).Reactions) == 0 })
+}
+
+// Showing is a courtesy: without it there is still the answer.
+func TestProgress_ThatFeishuDoesNotLet_TheAnswerComesAnyway(t *testing.T) {
+	r := newRig(t, fakefeishu.Config{}, nil)
+	r.feishu.Arrange(fakefeishu.Fault{Path: "/reactions", Code: 99991672, Times: -1}, fakefeishu.Fault{Path: "/reply", Body: "⏳", Code: 230099, Times: -1})
+	r.start()
+	_, turn := r.asked(fakefeishu.Said{ChatID: "oc_p", Text: "work"})
+	r.calls(turn, "get_time", `{}`)
+	r.eventually("it was tried", func() bool { return len(r.feishu.Calls("", "/reply")) > 0 })
+	r.ran(turn, "get_time", chat.ToolCompleted)
+	_, err := r.send(r.answer(turn, "done"))
+	require.NoError(t, err)
+	require.Equal(t, []string{"interactive: done"}, r.shown("oc_p"))
+}

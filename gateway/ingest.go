@@ -1,0 +1,29 @@
+package gateway
+
+import (
+	"context"
+	"strings"
+
+	"picobot/internal/text"
+	"picobot/store"
+)
+
+// Ingest takes what came through another channel: a command is run, anything else is
+// written down and worked on. Once it returns without error whatever was said is
+// durable and will be answered through the outbox. What comes again, by its external
+// id, changes nothing.
+func (s *Server) Ingest(ctx context.Context, m store.Inbound) (store.Accepted, error) {
+	var got store.Accepted
+	var err error
+	if strings.HasPrefix(m.Content, "/") {
+		got, err = s.runCommand(ctx, m, text.For(s.opts.Locale))
+	} else {
+		rctx, cancel := s.recordContext(ctx)
+		defer cancel()
+		got, err = s.deps.Record.Accept(rctx, m)
+	}
+	if err == nil && !got.Turn.Status.Final() {
+		s.deps.Dispatcher.Nudge(got.SessionID) // a command's answer is in the outbox
+	}
+	return got, err
+}
