@@ -79,6 +79,7 @@ type fixture struct {
 	window int
 	agent  activities.Agent
 	sender *sender
+	preparer
 	hub    *live.Hub
 	seq    int
 	dir    string
@@ -147,7 +148,7 @@ func newFixture(t *testing.T) *fixture {
 	require.NoError(t, err)
 	f.acts = activities.New(activities.Deps{
 		Record: s, Models: f, Agents: f, Tools: registry, Prompt: prompt.NewAgentFile(filepath.Join(dir, "AGENT.md")),
-		Senders: map[string]activities.Sender{"feishu": f.sender}, Hub: f.hub, Texts: text.For("en"), Now: time.Now,
+		Senders: map[string]activities.Sender{"feishu": f.sender}, Preparers: map[string]activities.Preparer{"feishu": &f.preparer}, Hub: f.hub, Texts: text.For("en"), Now: time.Now,
 		Logger: slog.New(slog.DiscardHandler), Mask: func(s string) string { return s }, Summaries: true, Media: activities.Media{Dir: dir},
 		Compaction: activities.Compaction{Threshold: 0.5, KeepTurns: 1}, TitleAfter: 2,
 		Keep: func(_ tools.Call, tool, _ string) (string, error) { return ".picobot/output/" + tool + ".txt", nil },
@@ -201,6 +202,7 @@ func (f *fixture) newEnv() *testsuite.TestActivityEnvironment {
 	reg(flow.Summarise, f.acts.Summarise)
 	reg(flow.CommitCompaction, f.acts.CommitCompaction)
 	reg(flow.MakeTitle, f.acts.MakeTitle)
+	reg(flow.Prepare, f.acts.Prepare)
 	return env
 }
 

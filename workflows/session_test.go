@@ -34,6 +34,7 @@ type script struct {
 	tools    []flow.ToolInput
 	sent     []string
 	cancels  []string
+	prepare  func(in flow.PrepareInput) error
 	onBegin  func(n int)
 }
 
@@ -85,6 +86,7 @@ func (s *script) env(t *testing.T) *testsuite.TestWorkflowEnvironment {
 		s.cancels = append(s.cancels, id)
 		return nil
 	})
+	reg(flow.Prepare, func(_ context.Context, in flow.PrepareInput) error { return s.prepare(in) })
 	reg(flow.Deliver, func(_ context.Context, id string) error {
 		s.mu.Lock()
 		s.sent = append(s.sent, id)
