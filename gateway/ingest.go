@@ -13,10 +13,14 @@ import (
 // durable and will be answered through the outbox. What comes again, by its external
 // id, changes nothing.
 func (s *Server) Ingest(ctx context.Context, m store.Inbound) (store.Accepted, error) {
+	words := text.For(s.opts.Locale)
+	if m.New.Title == "" {
+		m.New.Title = words.Say(text.DefaultTitle{})
+	}
 	var got store.Accepted
 	var err error
 	if strings.HasPrefix(m.Content, "/") {
-		got, err = s.runCommand(ctx, m, text.For(s.opts.Locale))
+		got, err = s.runCommand(ctx, m, words)
 	} else {
 		rctx, cancel := s.recordContext(ctx)
 		defer cancel()

@@ -6,6 +6,7 @@ import (
 	"picobot/gateway"
 	"picobot/gateway/feishu"
 	"picobot/internal/chat"
+	"picobot/internal/config"
 	"picobot/internal/live"
 	"picobot/internal/text"
 	"picobot/internal/tools"
@@ -30,9 +31,13 @@ func newFeishu(o Options, record *store.Store, hub *live.Hub, w *tools.Workspace
 // FeishuOptions are those of the Feishu app that the configuration names.
 func FeishuOptions(o Options) feishu.Options {
 	cfg := o.Config.Channels.Feishu
+	agent := cfg.Agent
+	if agent == config.DefaultAgent {
+		agent = "" // so that a new dialog goes on with the agent that people chose in the chat
+	}
 	return feishu.Options{
 		AppID: cfg.AppID, AppSecret: cfg.AppSecret.Reveal(), Domain: cfg.Domain, AllowFrom: cfg.AllowFrom,
-		RequireMention: cfg.RequireMention, Agent: cfg.Agent, ReplyInThread: cfg.ReplyInThread,
+		RequireMention: cfg.RequireMention, Agent: agent, ReplyInThread: cfg.ReplyInThread,
 		Texts: text.For(o.Config.Locale), Now: o.Now, Logger: o.Log.With("channel", chat.ChannelFeishu),
 	}
 }

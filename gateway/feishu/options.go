@@ -18,7 +18,7 @@ type Options struct {
 	Domain           string   // "feishu", "lark" or a base URL
 	AllowFrom        []string // open_ids; none = nobody, "*" = everyone
 	RequireMention   bool     // in groups
-	Agent            string
+	Agent            string   // "" = the default one
 	ReplyInThread    bool
 
 	Record *store.Store

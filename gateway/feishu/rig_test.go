@@ -80,6 +80,7 @@ type nobody struct{}
 
 func (nobody) Nudge(string)              {}
 func (nobody) CancelTurn(string, string) {}
+func (nobody) Compact(string)            {}
 
 // newRig makes a rig; change, if not nil, changes what it is made from.
 func newRig(t *testing.T, config fakefeishu.Config, change func(*Options)) *rig {
