@@ -57,6 +57,7 @@ Begin with:  picobot agent -m "calc 12*7"`,
 		newSessions(sys, g),
 		newSkills(sys, g),
 		newTurns(sys, g),
+		newJobs(sys, g),
 		newVersion(sys),
 	)
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {

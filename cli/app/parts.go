@@ -22,6 +22,7 @@ import (
 	"picobot/internal/llm/catalog"
 	"picobot/internal/netguard"
 	"picobot/internal/prompt"
+	"picobot/internal/schedule"
 	"picobot/internal/skills"
 	"picobot/internal/text"
 	"picobot/internal/tools"
@@ -166,6 +167,10 @@ func newTools(o Options, w *tools.Workspace, record *store.Store, library *skill
 		tools.SessionSend(),
 		tools.MemorySearch(record, zone),
 		tools.MemoryManage(),
+		tools.SchedulerManage(tools.SchedulerOptions{
+			Rules:         func() schedule.Rules { return o.Config.JobRules(o.Now()) },
+			AllowFromJobs: o.Config.Scheduler.AllowFromJobs,
+		}),
 	}, skillTools(library)...)
 	return tools.NewRegistry(
 		tools.Options{Disabled: cfg.Disabled, MaxResultChars: cfg.MaxResultChars, Spill: w.Spill, Logger: o.Log}, all...)

@@ -18,6 +18,8 @@ type Rules struct {
 	Now  time.Time // what an at must be after, and a delay counts from
 	Zone string    // of jobs that name none
 	ID   string    // of jobs that name none; "" = they must
+	// Target is where jobs speak to that name none; nil = they must.
+	Target *Target
 	// Channels and Agents are the names that there are; none = any.
 	Channels []string
 	Agents   []string

@@ -132,6 +132,8 @@ func (p *parser) target(job object, kind Kind) Target {
 		return t
 	}
 	switch {
+	case !job.has("target") && p.rules.Target != nil:
+		return *p.rules.Target
 	case !job.has("target"):
 		p.add(o.path, `is missing; write {"channel": "cli", "chat_id": "…"}: the chat the job speaks to`)
 		return t

@@ -1,0 +1,327 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"picobot/cli/api"
+	"picobot/gateway"
+	"picobot/internal/schedule"
+	"picobot/store"
+)
+
+func newJobs(sys System, g *globals) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "jobs",
+		Short: "Scheduled jobs: list, show, make, pause, run and delete them",
+		Long: `Scheduled jobs, through the running gateway: a job is due only while one runs. Jobs of
+the configuration are changed there; they can be paused and run from here.`,
+		Example: `  picobot jobs list
+  picobot jobs put job.json
+  picobot jobs runs agent.daily_summary`,
+	}
+	group(cmd)
+	cmd.AddCommand(newJobsList(sys, g), newJobsGet(sys, g), newJobsPut(sys, g), newJobsDelete(sys, g),
+		newJobsAct(sys, g, "pause", "Keep a job from being due until it is resumed"),
+		newJobsAct(sys, g, "resume", "Make a paused job due again"),
+		newJobsRun(sys, g), newJobsRuns(sys, g))
+	return cmd
+}
+
+// onJobs runs do with the gateway's API.
+func (g *globals) onJobs(cmd *cobra.Command, sys System, do func(ctx context.Context, c *api.Client) error) error {
+	v, err := g.visit(cmd.Context(), sys)
+	if err != nil {
+		return err
+	}
+	c, err := v.gateway()
+	if err == nil {
+		err = do(cmd.Context(), c)
+	}
+	return errors.Join(err, v.close())
+}
+
+// noJob says what to do about a job that is not there.
+func noJob(id string, err error) error {
+	if refused, ok := errors.AsType[*api.Error](err); ok && refused.Status == http.StatusNotFound {
+		return fmt.Errorf("there is no job %q: `picobot jobs list` shows their ids", id)
+	}
+	return err
+}
+
+func newJobsList(sys System, g *globals) *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:     "list",
+		Short:   "List jobs",
+		Example: `  picobot jobs list --json`,
+		Args:    noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return g.onJobs(cmd, sys, func(ctx context.Context, c *api.Client) error {
+				jobs, err := api.List[gateway.JobItem](ctx, c, api.Path("jobs"), nil, "", 0)
+				if err != nil {
+					return err
+				}
+				header := []string{"ID", "KIND", "SCHEDULE", "STATE", "NEXT RUN", "LAST RUN", "SOURCE"}
+				return printList(sys.Stdout, asJSON, jobs, header, func(j gateway.JobItem) []string {
+					return []string{j.ID, string(j.Kind), spec(j.Schedule), j.State, nextRun(j, sys.Now()), lastRun(j), j.Source}
+				})
+			})
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON array")
+	return cmd
+}
+
+// spec shows a schedule in a few words.
+func spec(s schedule.Spec) string {
+	switch s.Type {
+	case schedule.Delay:
+		return "once, after " + seconds(s.Seconds)
+	case schedule.Interval:
+		return "every " + seconds(s.Seconds)
+	case schedule.At:
+		return "at " + s.Time
+	}
+	return s.Expression + " " + s.TimeZone
+}
+
+func seconds(n int) string {
+	d := (time.Duration(n) * time.Second).String()
+	if strings.HasSuffix(d, "m0s") {
+		d = strings.TrimSuffix(d, "0s")
+	}
+	if strings.HasSuffix(d, "h0m") {
+		d = strings.TrimSuffix(d, "0m")
+	}
+	return d
+}
+
+// nextRun shows the next run as the job's own clock shows it, and how far off it is.
+func nextRun(j gateway.JobItem, now time.Time) string {
+	if j.NextRunAt == 0 || j.State != store.JobActive {
+		return "-"
+	}
+	at := time.UnixMilli(j.NextRunAt)
+	if loc, err := time.LoadLocation(j.TimeZone); err == nil {
+		at = at.In(loc)
+	}
+	off := "due"
+	if d := at.Sub(now); d > 0 {
+		off = "in " + roughly(d)
+	}
+	return at.Format("Mon 2006-01-02 15:04:05") + " (" + off + ")"
+}
+
+func roughly(d time.Duration) string {
+	switch {
+	case d < time.Minute:
+		return fmt.Sprintf("%d s", int(d.Seconds()))
+	case d < time.Hour:
+		return fmt.Sprintf("%d min", int(d.Minutes()))
+	case d < 48*time.Hour:
+		return fmt.Sprintf("%d h", int(d.Hours()))
+	}
+	return fmt.Sprintf("%d days", int(d.Hours()/24))
+}
+
+func lastRun(j gateway.JobItem) string {
+	if j.LastStatus == "" {
+		return "-"
+	}
+	return strings.TrimSpace(j.LastStatus + " " + moment(j.LastRunAt))
+}
+
+func newJobsGet(sys System, g *globals) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "get ID",
+		Short:   "Print a job as JSON, with its next three runs",
+		Example: `  picobot jobs get agent.daily_summary`,
+		Args:    oneArg("ID"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return g.onJobs(cmd, sys, func(ctx context.Context, c *api.Client) error {
+				var j gateway.JobItem
+				if err := c.Get(ctx, api.Path("jobs", args[0]), nil, &j); err != nil {
+					return noJob(args[0], err)
+				}
+				return printJSON(sys.Stdout, j)
+			})
+		},
+	}
+	cmd.Flags().Bool("json", true, "print JSON, as it does anyway")
+	return cmd
+}
+
+func newJobsPut(sys System, g *globals) *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "put FILE",
+		Short: "Make a job, or change the one with its id, from its JSON (- = standard input)",
+		Example: `  picobot jobs put job.json
+  echo '{"id": "tea", "kind": "outbound_message", "schedule": {"type": "delay", "seconds": 300},
+    "target": {"channel": "cli", "chat_id": "terminal"}, "payload": {"content": "Tea!"}}' | picobot jobs put -`,
+		Args: oneArg("FILE"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			text, err := readJob(sys, args[0])
+			if err != nil {
+				return err
+			}
+			var named struct {
+				ID string `json:"id"`
+			}
+			if err := json.Unmarshal(text, &named); err != nil {
+				return fmt.Errorf("%s is no JSON object: %w", args[0], err)
+			}
+			if why := schedule.BadID(named.ID); why != "" {
+				return fmt.Errorf("id: %s", why)
+			}
+			return g.onJobs(cmd, sys, func(ctx context.Context, c *api.Client) error {
+				var j gateway.JobItem
+				created, err := c.Put(ctx, api.Path("jobs", named.ID), nil, json.RawMessage(text), &j)
+				if err != nil || asJSON {
+					return errors.Join(err, printIf(err == nil, sys.Stdout, j))
+				}
+				done := "changed"
+				if created {
+					done = "made"
+				}
+				_, err = fmt.Fprintf(sys.Stdout, "job %s %s, next run %s\n", j.ID, done, nextRun(j, sys.Now()))
+				return err
+			})
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print the job as one JSON object")
+	return cmd
+}
+
+func printIf(yes bool, w io.Writer, v any) error {
+	if !yes {
+		return nil
+	}
+	return printJSON(w, v)
+}
+
+// maxJobFile bounds what is read; the gateway has the last word.
+const maxJobFile = 1 << 20
+
+func readJob(sys System, name string) ([]byte, error) {
+	in := sys.Stdin
+	if name != "-" {
+		f, err := os.Open(name) //nolint:gosec // the operator names the file
+		if err != nil {
+			return nil, fmt.Errorf("read the job: %w", err)
+		}
+		defer f.Close() //nolint:errcheck // opened for reading only
+		in = f
+	}
+	text, err := io.ReadAll(io.LimitReader(in, maxJobFile))
+	if err != nil {
+		return nil, fmt.Errorf("read the job: %w", err)
+	}
+	return text, nil
+}
+
+func newJobsDelete(sys System, g *globals) *cobra.Command {
+	return &cobra.Command{
+		Use:     "delete ID",
+		Short:   "Delete a job; a run that is under way goes on",
+		Example: `  picobot jobs delete tea`,
+		Args:    oneArg("ID"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return g.onJobs(cmd, sys, func(ctx context.Context, c *api.Client) error {
+				if err := c.Delete(ctx, api.Path("jobs", args[0]), nil); err != nil {
+					return noJob(args[0], err)
+				}
+				_, err := fmt.Fprintf(sys.Stdout, "job %s deleted\n", args[0])
+				return err
+			})
+		},
+	}
+}
+
+func newJobsAct(sys System, g *globals, action, short string) *cobra.Command {
+	return &cobra.Command{
+		Use:     action + " ID",
+		Short:   short,
+		Example: "  picobot jobs " + action + " agent.daily_summary",
+		Args:    oneArg("ID"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return g.onJobs(cmd, sys, func(ctx context.Context, c *api.Client) error {
+				var j gateway.JobItem
+				if err := c.Post(ctx, api.Path("jobs", args[0], action), nil, nil, &j); err != nil {
+					return noJob(args[0], err)
+				}
+				_, err := fmt.Fprintf(sys.Stdout, "job %s is %s, next run %s\n", j.ID, j.State, nextRun(j, sys.Now()))
+				return err
+			})
+		},
+	}
+}
+
+func newJobsRun(sys System, g *globals) *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:     "run ID",
+		Short:   "Run a job now, whatever its schedule and state",
+		Example: `  picobot jobs run agent.daily_summary`,
+		Args:    oneArg("ID"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return g.onJobs(cmd, sys, func(ctx context.Context, c *api.Client) error {
+				var r gateway.JobRunItem
+				if err := c.Post(ctx, api.Path("jobs", args[0], "run"), nil, nil, &r); err != nil {
+					return noJob(args[0], err)
+				}
+				if asJSON {
+					return printJSON(sys.Stdout, r)
+				}
+				_, err := fmt.Fprintf(sys.Stdout, "run %s of job %s is on its way: `picobot jobs runs %s` shows how it ends\n", r.ID, r.JobID, r.JobID)
+				return err
+			})
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print the run as one JSON object")
+	return cmd
+}
+
+func newJobsRuns(sys System, g *globals) *cobra.Command {
+	var asJSON bool
+	var limit int
+	cmd := &cobra.Command{
+		Use:     "runs ID",
+		Short:   "List a job's runs, the newest first",
+		Example: `  picobot jobs runs agent.daily_summary --limit 10`,
+		Args:    oneArg("ID"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if limit < 1 {
+				return usagef("--limit must be 1 or more")
+			}
+			return g.onJobs(cmd, sys, func(ctx context.Context, c *api.Client) error {
+				runs, err := api.List[gateway.JobRunItem](ctx, c, api.Path("jobs", args[0], "runs"), url.Values{}, "cursor", limit)
+				if err != nil {
+					return noJob(args[0], err)
+				}
+				header := []string{"DUE", "TRIGGER", "STATUS", "TOOK", "TURN", "WHY"}
+				return printList(sys.Stdout, asJSON, runs, header, func(r gateway.JobRunItem) []string {
+					took := ""
+					if r.StartedAt != 0 && r.FinishedAt != 0 {
+						took = (time.Duration(r.FinishedAt-r.StartedAt) * time.Millisecond).Round(100 * time.Millisecond).String()
+					}
+					return []string{moment(r.ScheduledFor), r.Trigger, r.Status, took, r.TurnID, r.Error}
+				})
+			})
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON array")
+	cmd.Flags().IntVar(&limit, "limit", 50, "at most so `many`")
+	return cmd
+}
