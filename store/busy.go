@@ -15,7 +15,7 @@ const (
 // patiently opens the record once other processes leave room for it. Who starts beside
 // them must not fail because they are busy: SQLite's waiting for a lock knows no queue,
 // so a few busy writers can keep a newcomer out for longer than a statement waits.
-func patiently(ctx context.Context, open func() (*Store, error)) (*Store, error) {
+func patiently[T any](ctx context.Context, open func() (T, error)) (T, error) {
 	limit := time.NewTimer(openPatience)
 	defer limit.Stop()
 	for {
@@ -25,11 +25,11 @@ func patiently(ctx context.Context, open func() (*Store, error)) (*Store, error)
 		}
 		select {
 		case <-limit.C:
-			return nil, err
+			return s, err
 		default:
 		}
 		if sleep(ctx, openRetry) != nil {
-			return nil, err
+			return s, err
 		}
 	}
 }

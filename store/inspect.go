@@ -15,6 +15,7 @@ type Report struct {
 	Damage   string // what SQLite finds wrong, "" = nothing
 	Sessions int64
 	Messages int64
+	Waiting  int64 // messages that have no answer yet
 }
 
 // Inspect looks at a record without changing it, also while a gateway has it open.
@@ -45,8 +46,9 @@ func Inspect(ctx context.Context, path string) (r Report, err error) {
 		r.Damage = verdict
 		return r, nil
 	}
-	err = db.QueryRowContext(ctx, `SELECT (SELECT count(*) FROM sessions WHERE deleted_at IS NULL), (SELECT count(*) FROM messages WHERE origin_seq IS NULL AND coalesce(marker, '') <> 'history_compaction')`).
-		Scan(&r.Sessions, &r.Messages)
+	err = db.QueryRowContext(ctx, `SELECT (SELECT count(*) FROM sessions WHERE deleted_at IS NULL), (SELECT count(*) FROM messages WHERE origin_seq IS NULL AND coalesce(marker, '') <> 'history_compaction'),
+		(SELECT count(*) FROM turns WHERE status IN ('queued', 'running'))`).
+		Scan(&r.Sessions, &r.Messages, &r.Waiting)
 	if err != nil {
 		return r, fmt.Errorf("look at the record: %w", err)
 	}
