@@ -87,6 +87,26 @@ func TestLibrary_OneDirectoryAsTwoSources_IsReadOnce(t *testing.T) {
 	require.Empty(t, k.Overrides)
 }
 
+// PicoBot may run where its home is .picobot.
+func TestCreate_HomeIsTheProjectsDirectory_Works(t *testing.T) {
+	base, err := filepath.EvalSymlinks(t.TempDir())
+	require.NoError(t, err)
+	require.NoError(t, os.MkdirAll(base+"/.picobot/skills", 0o755))
+	lib := skills.New(skills.Options{Sources: []skills.Source{
+		{Name: "user", Scope: skills.User, Base: base + "/.picobot", Path: "skills", Managed: true},
+		{Name: "project", Scope: skills.Project, Base: base, Path: ".picobot/skills", Confined: true, Managed: true},
+	}})
+	k, err := lib.Create(t.Context(), me, skills.Project, "a", "x", "y")
+	require.NoError(t, err)
+	require.Equal(t, base+"/.picobot/skills/a", k.Path)
+	used, ok := lib.Snapshot(t.Context()).Find("a")
+	require.True(t, ok)
+	require.Equal(t, k, used)
+	_, err = lib.Update(t.Context(), me, skills.User, "a", "", "z")
+	require.NoError(t, err)
+	require.NoError(t, lib.Delete(t.Context(), me, skills.Project, "a"))
+}
+
 func TestLibrary_ChangesOnDisk_AreSeenAtOnce(t *testing.T) {
 	l := newLibrary(t)
 	see := func(what string, want ...string) {

@@ -46,7 +46,7 @@ func (l *Library) Create(ctx context.Context, c Change, scope Scope, name, descr
 	if err := makeFolder(root, name, "SKILL.md", []byte(text)); err != nil {
 		return Skill{}, fmt.Errorf("the skill %s cannot be written: %w", name, err)
 	}
-	return l.done(ctx, c, Created, scope, name)
+	return l.done(ctx, c, Created, source, name)
 }
 
 // Update changes a skill's description, its instructions, or both; "" leaves one as
@@ -86,7 +86,7 @@ func (l *Library) Update(ctx context.Context, c Change, scope Scope, name, descr
 	if err := replace(folder, where.file, []byte(text)); err != nil {
 		return Skill{}, fmt.Errorf("the skill %s cannot be written: %w", name, err)
 	}
-	return l.done(ctx, c, Updated, scope, name)
+	return l.done(ctx, c, Updated, where.source, name)
 }
 
 // Delete deletes a skill with everything in its folder.
@@ -110,14 +110,14 @@ func (l *Library) Delete(ctx context.Context, c Change, scope Scope, name string
 	if err := removeFolder(parent, folder); err != nil {
 		return fmt.Errorf("the skill %s cannot be deleted: %w", name, err)
 	}
-	_, err = l.done(ctx, c, Deleted, scope, name)
+	_, err = l.done(ctx, c, Deleted, where.source, name)
 	return err
 }
 
-// done reads everything anew and tells the recorder.
-func (l *Library) done(ctx context.Context, c Change, kind Kind, scope Scope, name string) (Skill, error) {
-	snap := l.reload(ctx, string(kind)+" "+name, Event{Skill: name, Kind: kind, Scope: scope, SessionID: c.SessionID})
-	k, ok := snap.Find(name)
+// done reads everything anew, tells the recorder, and returns what was written.
+func (l *Library) done(ctx context.Context, c Change, kind Kind, source Source, name string) (Skill, error) {
+	snap := l.reload(ctx, string(kind)+" "+name, Event{Skill: name, Kind: kind, Scope: source.Scope, SessionID: c.SessionID})
+	k, ok := snap.in(source, name)
 	if kind != Deleted && !ok {
 		return k, fmt.Errorf("%s was written, but is no working skill: see `picobot skills check`", name)
 	}
@@ -143,18 +143,23 @@ type location struct {
 	rel, file string
 }
 
-// located finds a skill in a source, be it in use or not.
-func (l *Library) located(ctx context.Context, source Source, name string) (location, bool) {
+// in finds a skill in a source, be it in use or not.
+func (s *Snapshot) in(source Source, name string) (Skill, bool) {
 	real, err := filepath.EvalSymlinks(source.dir())
 	if err != nil {
-		return location{}, false
+		return Skill{}, false
 	}
-	for _, k := range l.Snapshot(ctx).all {
+	for _, k := range s.all {
 		if k.root == real && k.Name == name {
-			return location{source, filepath.ToSlash(k.rel), k.file}, true
+			return k, true
 		}
 	}
-	return location{}, false
+	return Skill{}, false
+}
+
+func (l *Library) located(ctx context.Context, source Source, name string) (location, bool) {
+	k, ok := l.Snapshot(ctx).in(source, name)
+	return location{source, filepath.ToSlash(k.rel), k.file}, ok
 }
 
 // place finds what update and delete are about: a skill of the scope, or a folder

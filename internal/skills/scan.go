@@ -222,7 +222,7 @@ func (s *scan) skill(rel, file string) {
 	}
 	s.skills = append(s.skills, Skill{
 		Name: name, Description: d.description, Source: s.source.Name, Scope: s.source.Scope, Path: folder, Manual: d.manual,
-		managed: s.source.Managed, root: s.real, rel: rel, file: file,
+		root: s.real, rel: rel, file: file,
 	})
 }
 

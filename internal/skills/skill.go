@@ -52,14 +52,10 @@ type Skill struct {
 	// Overrides are the sources whose skill of this name does not count.
 	Overrides []string
 
-	managed bool
-	root    string // the source's directory without links
-	rel     string // the folder's way from there
-	file    string // SKILL.md, as it is spelled
+	root string // the source's directory without links
+	rel  string // the folder's way from there
+	file string // SKILL.md, as it is spelled
 }
-
-// Managed reports whether Library.Update and Library.Delete may change the skill.
-func (k Skill) Managed() bool { return k.managed }
 
 // Problem is something that is wrong with a folder.
 type Problem struct {

@@ -101,13 +101,13 @@ func (m skillManager) run(ctx context.Context, call Call, a skillManageArgs) (st
 		if err != nil {
 			return "", err
 		}
-		return written("created", a, k), nil
+		return m.written(ctx, "created", k), nil
 	case "update":
 		k, err := m.library.Update(ctx, by, a.scope(), a.Name, a.Description, a.Content)
 		if err != nil {
 			return "", m.lost(ctx, a.Name, err)
 		}
-		return written("updated", a, k), nil
+		return m.written(ctx, "updated", k), nil
 	case "delete":
 		if err := m.library.Delete(ctx, by, a.scope(), a.Name); err != nil {
 			return "", m.lost(ctx, a.Name, err)
@@ -127,11 +127,11 @@ func (m skillManager) lost(ctx context.Context, name string, err error) error {
 }
 
 // written says where a skill is, and when another one counts all the same.
-func written(what string, a skillManageArgs, k skills.Skill) string {
-	if k.Scope != a.scope() || !k.Managed() {
-		return fmt.Sprintf("%s the %s skill %s, but the one of %s (%s) overrides it", what, a.scope(), a.Name, k.Source, k.Path)
-	}
+func (m skillManager) written(ctx context.Context, what string, k skills.Skill) string {
 	result := fmt.Sprintf("%s the %s skill %s in %s", what, k.Scope, k.Name, k.Path)
+	if used, ok := m.library.Snapshot(ctx).Find(k.Name); ok && used.Path != k.Path {
+		return result + fmt.Sprintf(". But the one of %s (%s) overrides it.", used.Source, used.Path)
+	}
 	if k.Disabled {
 		return result + ". It is switched off: enable it before it can be used."
 	}
