@@ -62,6 +62,7 @@ type Deps struct {
 	Preparers map[string]Preparer // by channel
 	Hub       *live.Hub
 	Texts     *text.Catalogue
+	Cleanup   Cleanup
 	Now       func() time.Time
 	Logger    *slog.Logger
 	// Mask replaces secrets in a text meant for Temporal's history.
@@ -126,6 +127,7 @@ func (a *Activities) Register(r Registries) {
 	register(r.Turns, flow.StopJobRun, a.StopJobRun)
 	register(r.Turns, flow.EndJobRun, a.EndJobRun)
 	register(r.Turns, flow.CallModel, a.CallModel)
+	register(r.Turns, flow.CleanUp, a.CleanUp)
 	register(r.Tools, flow.RunTool, a.RunTool)
 	register(r.Turns, flow.Summarise, a.Summarise)
 	register(r.Turns, flow.MakeTitle, a.MakeTitle)

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"context"
 	"errors"
 	"fmt"
 )
@@ -104,4 +105,22 @@ func unfinished(q querier, sessionID string) (bool, error) {
 	var busy bool
 	err := q.row(`SELECT EXISTS (SELECT 1 FROM turns WHERE session_id = ? AND status IN ('queued', 'running'))`, sessionID).Scan(&busy)
 	return busy, err
+}
+
+// RetireExpired takes dialogs that have expired out of use, at most max: the next
+// message of their chats opens new ones. It returns how many there were.
+func (s *Store) RetireExpired(ctx context.Context, max int) (n int64, err error) {
+	if s.expiry <= 0 {
+		return 0, nil
+	}
+	err = s.update(ctx, func(t *tx) error {
+		rows, err := t.rows(`UPDATE sessions SET active = 0 WHERE id IN (
+				SELECT id FROM sessions s WHERE active = 1 AND message_count > 0 AND last_active_at < ?
+				AND NOT EXISTS (SELECT 1 FROM turns WHERE session_id = s.id AND status IN ('queued', 'running')) LIMIT ?)
+			RETURNING id`, t.at-s.expiry.Milliseconds(), max)
+		ids, err := collect(rows, err, func(r scanner) (id string, err error) { return id, r.Scan(&id) })
+		n = int64(len(ids))
+		return err
+	})
+	return n, err
 }

@@ -26,6 +26,7 @@ type Options struct {
 	// ExpireAfter: a dialog that was silent for longer is not gone on with: the next
 	// message of its chat that names no session opens a new one. 0 = none expires.
 	ExpireAfter time.Duration
+	EraseRows   int // how many rows of a kind a step of an erasure takes; 0 = 200
 	OnChange    func(sessionID string)
 	OnJobs      func() // jobs or their runs changed
 	Scheduler   Scheduler
@@ -54,6 +55,7 @@ type Store struct {
 	ids       *id.Maker
 	delays    []time.Duration
 	expiry    time.Duration
+	erasing   int // rows of a kind in one step of an erasure
 	onChange  func(string)
 	onJobs    func()
 	scheduler Scheduler
@@ -86,6 +88,9 @@ func openOnce(ctx context.Context, o Options) (*Store, error) {
 	if o.OnWrite == nil {
 		o.OnWrite = func(time.Duration, int, error) {}
 	}
+	if o.EraseRows <= 0 {
+		o.EraseRows = eraseRows
+	}
 	// Created by us first, so that SQLite keeps its mode for the -wal and -shm files too.
 	f, err := os.OpenFile(o.Path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
@@ -108,7 +113,7 @@ func openOnce(ctx context.Context, o Options) (*Store, error) {
 	}
 	s := &Store{
 		write: write, read: read, now: o.Now, ids: id.NewMaker(o.Now),
-		delays: o.RetryDelays, expiry: o.ExpireAfter, onChange: o.OnChange, onJobs: o.OnJobs, scheduler: o.Scheduler, onWrite: o.OnWrite, log: o.Logger, closed: make(chan struct{}),
+		delays: o.RetryDelays, expiry: o.ExpireAfter, erasing: o.EraseRows, onChange: o.OnChange, onJobs: o.OnJobs, scheduler: o.Scheduler, onWrite: o.OnWrite, log: o.Logger, closed: make(chan struct{}),
 	}
 	err = s.connect(ctx)
 	if err == nil {

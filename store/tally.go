@@ -7,7 +7,9 @@ import (
 	"picobot/internal/chat"
 )
 
-// Tally reads what has ended in the record, each thing once. Whoever counts from it
+// Tally reads what has ended in the record, each thing once, also what was erased
+// since: its figures stay under the numbers it had, so that nothing is counted twice and
+// nobody counts less after a restart than before. Whoever counts from it
 // counts what the record says, whichever process did it and however often it was
 // tried, and the work itself knows nothing of being counted. For one goroutine at a
 // time.
@@ -75,11 +77,19 @@ func (t *Tally) Next(ctx context.Context) (Ended, error) {
 	return out, nil
 }
 
+// How long a turn has waited and taken, and a tool run.
+const (
+	turnWaited = `max(0, coalesce(started_at, finished_at) - created_at)`
+	turnTook   = `max(0, finished_at - coalesce(started_at, finished_at))`
+	runTook    = `max(0, coalesce(finished_at, started_at) - started_at)`
+)
+
 // turns go by rev: the change that ends a turn is its last.
 func (t *Tally) turns(q querier, out *Ended) error {
-	rows, err := q.rows(`SELECT rev, substr(session_id, 1, instr(session_id, ':') - 1), status, started_at IS NOT NULL,
-			max(0, coalesce(started_at, finished_at) - created_at), max(0, finished_at - coalesce(started_at, finished_at))
-		FROM turns WHERE rev > ? AND status IN ('completed', 'failed', 'cancelled') ORDER BY rev LIMIT ?`, t.rev, tallyPage)
+	rows, err := q.rows(`SELECT rev, substr(session_id, 1, instr(session_id, ':') - 1), status, started_at IS NOT NULL, `+turnWaited+`, `+turnTook+`
+		FROM turns WHERE rev > ?1 AND status IN ('completed', 'failed', 'cancelled')
+		UNION ALL SELECT rev, channel, status, began, waited_ms, took_ms FROM tally_turns WHERE rev > ?1
+		ORDER BY 1 LIMIT ?2`, t.rev, tallyPage)
 	out.Turns, err = collect(rows, err, func(r scanner) (e EndedTurn, err error) {
 		return e, r.Scan(&t.rev, &e.Channel, &e.Status, &e.Began, &e.Waited, &e.Took)
 	})
@@ -88,7 +98,9 @@ func (t *Tally) turns(q querier, out *Ended) error {
 
 func (t *Tally) calls(q querier, out *Ended) error {
 	rows, err := q.rows(`SELECT rowid, model, provider, coalesce(error, ''), prompt_tokens, completion_tokens, cached_tokens, reasoning_tokens, duration_ms
-		FROM model_calls WHERE rowid > ? ORDER BY rowid LIMIT ?`, t.call, tallyPage)
+		FROM model_calls WHERE rowid > ?1
+		UNION ALL SELECT id, model, provider, error, prompt_tokens, completion_tokens, cached_tokens, reasoning_tokens, duration_ms FROM tally_calls WHERE id > ?1
+		ORDER BY 1 LIMIT ?2`, t.call, tallyPage)
 	out.Calls, err = collect(rows, err, func(r scanner) (e EndedCall, err error) {
 		u := &e.Usage
 		return e, r.Scan(&t.call, &e.Model, &e.Provider, &e.Error, &u.PromptTokens, &u.CompletionTokens, &u.CachedTokens, &u.ReasoningTokens, &e.Took)
@@ -96,7 +108,12 @@ func (t *Tally) calls(q querier, out *Ended) error {
 	return err
 }
 
-const endedRun = `SELECT rowid, name, status, max(0, coalesce(finished_at, started_at) - started_at) FROM tool_runs WHERE `
+const (
+	runsAfter = `SELECT rowid, name, status, ` + runTook + ` FROM tool_runs WHERE rowid > ?1
+		UNION ALL SELECT id, name, status, took_ms FROM tally_runs WHERE id > ?1 ORDER BY 1 LIMIT ?2`
+	runAt = `SELECT rowid, name, status, ` + runTook + ` FROM tool_runs WHERE rowid = ?1
+		UNION ALL SELECT id, name, status, took_ms FROM tally_runs WHERE id = ?1`
+)
 
 // runs are written when they are claimed and get their result later: those without
 // one are looked at again until they have it.
@@ -118,11 +135,11 @@ func (t *Tally) runs(q querier, out *Ended) error {
 		return nil
 	}
 	for _, row := range seen {
-		if err := found(scan(q.row(endedRun+`rowid = ?`, row))); err != nil && !errors.Is(err, ErrNotFound) {
+		if err := found(scan(q.row(runAt, row))); err != nil && !errors.Is(err, ErrNotFound) {
 			return err
 		}
 	}
-	rows, err := q.rows(endedRun+`rowid > ? ORDER BY rowid LIMIT ?`, t.run, tallyPage)
+	rows, err := q.rows(runsAfter, t.run, tallyPage)
 	_, err = collect(rows, err, func(r scanner) (struct{}, error) { return struct{}{}, scan(r) })
 	return err
 }

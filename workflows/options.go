@@ -61,6 +61,16 @@ func recordOptions(q flow.Queues) workflow.ActivityOptions {
 	}
 }
 
+// cleanupOptions: the activity runs on the queue of its workflow, where no tool can
+// keep it waiting. What it could not do is done the next time.
+var cleanupOptions = workflow.ActivityOptions{
+	StartToCloseTimeout: 6 * time.Hour,
+	HeartbeatTimeout:    heartbeatTimeout,
+	WaitForCancellation: true,
+	RetryPolicy:         &temporal.RetryPolicy{InitialInterval: time.Second, BackoffCoefficient: 4, MaximumInterval: time.Minute, MaximumAttempts: 5},
+	Summary:             "erase what is kept no longer",
+}
+
 // deliveryOptions: a message is tried again until it is sent, refused for good, or
 // so old that a channel's idempotency key no longer protects it.
 func deliveryOptions(q flow.Queues) workflow.ActivityOptions {

@@ -86,6 +86,7 @@ func (r Runtime) Gateway(ctx context.Context, o Options, ready func(Addresses)) 
 		Queues:     queues,
 		SweepEvery: 10 * time.Second,
 		StuckAfter: 30 * time.Second,
+		CleanEvery: cfg.Session.CleanupInterval(),
 		CancelHere: parts.activities.CancelTurn,
 		Now:        o.Now,
 		Logger:     o.Log,

@@ -83,6 +83,7 @@ func newParts(o Options, record *store.Store, hub *live.Hub, c client.Client, qu
 		Senders:       senders,
 		Preparers:     preparers,
 		Hub:           hub,
+		Cleanup:       activities.Cleanup{Retention: cfg.Session.Retention(), MediaDir: o.Home.MediaDir()},
 		Texts:         text.For(cfg.Locale),
 		Now:           o.Now,
 		Logger:        o.Log,

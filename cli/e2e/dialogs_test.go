@@ -3,6 +3,9 @@ package e2e
 import (
 	"database/sql"
 	"fmt"
+	"io"
+	"net/http"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -177,3 +180,92 @@ func backdate(t *testing.T, h *harness.Harness, sessionID string, by time.Durati
 		t.Fatal(err)
 	}
 }
+
+// A killed cleanup is made up for; what was deleted for longer than it is kept is gone
+// from the file, with its pictures, and the counters do not go back.
+func TestCleanup_ErasesDeletedDialogsAndRetiresExpiredOnes(t *testing.T) {
+	h := harness.New(t)
+	h.Configure(map[string]any{"session": map[string]any{"retention_days": 1, "ttl_hours": 1, "on_expiry": "new_dialog", "cleanup_interval_minutes": 1}})
+	g := h.StartGateway()
+	ws := g.WS(t)
+	old := ws.Hello(protocol.Hello{ClientID: "c"})
+	h.WriteFile(filepath.Join(h.Workspace(), "x.png"), onePixel)
+	ws.Write(protocol.UserMessage{ID: "m1", Content: "calc 2*3", Media: []protocol.Media{{Type: "image", Path: "x.png"}}})
+	accepted := harness.Expect(ws, "accepted", func(a protocol.Accepted) bool { return a.ID == "m1" })
+	ws.End(accepted.TurnID)
+	media := func() []string {
+		files, err := filepath.Glob(filepath.Join(h.Home, "media", "*"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return files
+	}
+	if n := len(media()); n != 1 {
+		t.Fatalf("%d files", n)
+	}
+	if d := command(ws, "d", "/delete"); !d.OK {
+		t.Fatalf("%+v", d)
+	}
+	ws.End(ws.Send("m2", "hello").TurnID)
+	silent := welcomedSession(h, "c")
+	before := turnsCounted(t, h, g)
+	if g.Stop(); g.Running() {
+		t.Fatal("it runs")
+	}
+	backdate(t, h, old.SessionID, 72*time.Hour)
+	backdate(t, h, silent, 72*time.Hour)
+	age := time.Now().Add(-72 * time.Hour)
+	if err := os.Chtimes(media()[0], age, age); err != nil {
+		t.Fatal(err)
+	}
+
+	g = h.StartGateway()
+	h.Eventually("the dialog is erased", func() bool { return len(h.Record(`SELECT 1 FROM sessions WHERE id = ?`, old.SessionID)) == 0 })
+	h.Eventually("and its picture", func() bool { return len(media()) == 0 })
+	same(t, "what is left of it", h.Record(`SELECT (SELECT count(*) FROM messages WHERE session_id = ?1) + (SELECT count(*) FROM turns WHERE session_id = ?1)
+		+ (SELECT count(*) FROM inbound_messages WHERE session_id = ?1)`, old.SessionID), "0")
+	h.Eventually("the expired dialog is out of use", func() bool { return h.Record(`SELECT active FROM sessions WHERE id = ?`, silent)[0] == "0" })
+	if after := turnsCounted(t, h, g); after != before {
+		t.Errorf("%s turns before, %s after", before, after)
+	}
+	ws = g.WS(t)
+	if w := ws.Hello(protocol.Hello{ClientID: "c"}); w.SessionID == silent || w.SessionID == old.SessionID {
+		t.Errorf("%+v", w)
+	}
+	sound(t, h)
+}
+
+func welcomedSession(h *harness.Harness, chatID string) string {
+	return h.Record(`SELECT id FROM sessions WHERE chat_id = ? AND active = 1`, chatID)[0]
+}
+
+// turnsCounted is the sum of picobot_turns_total.
+func turnsCounted(t *testing.T, h *harness.Harness, g *harness.Gateway) string {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, g.URL+"/metrics", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Authorization", "Bearer "+h.Token())
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var counted []string
+	for line := range strings.Lines(string(body)) {
+		if strings.HasPrefix(line, "picobot_turns_total") || strings.HasPrefix(line, "picobot_model_calls_total") || strings.HasPrefix(line, "picobot_tool_calls_total") {
+			counted = append(counted, strings.TrimSpace(line))
+		}
+	}
+	if len(counted) == 0 {
+		t.Fatal("nothing is counted")
+	}
+	return strings.Join(counted, "\n")
+}
+
+const onePixel = "\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x00\x00\x01\x00\x00\x00\x01\x08\x06\x00\x00\x00\x1f\x15\xc4\x89\x00\x00\x00\rIDATx\x9cc\xf8\x0f\x00\x01\x01\x01\x00\x18\xdd\x8d\xb0\x00\x00\x00\x00IEND\xaeB`\x82"

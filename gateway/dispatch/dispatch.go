@@ -26,6 +26,8 @@ type Options struct {
 	// must be without progress to be looked at.
 	SweepEvery time.Duration
 	StuckAfter time.Duration
+	// CleanEvery is how often the record is cleaned up, from the start on; 0 = never.
+	CleanEvery time.Duration
 	// CancelHere stops what this process does for a turn, at once; nil when no worker
 	// runs in this process.
 	CancelHere func(turnID string)
@@ -128,12 +130,10 @@ const (
 func (d *Dispatcher) Run(ctx context.Context) error {
 	g := &errgroup.Group{}
 	g.SetLimit(maxInFlight)
-	sweeps := make(chan struct{})
-	go func() {
-		defer close(sweeps)
-		d.sweepUntil(ctx)
-	}()
-	defer func() { <-sweeps }()
+	var periodic sync.WaitGroup
+	periodic.Go(func() { d.sweepUntil(ctx) })
+	periodic.Go(func() { d.cleanUntil(ctx) })
+	defer periodic.Wait()
 	retry := time.NewTicker(retryAfter)
 	defer retry.Stop()
 	for {

@@ -39,6 +39,7 @@ const (
 	SessionWorkflow    = "Session"
 	CompactionWorkflow = "Compaction"
 	TitleWorkflow      = "Title"
+	CleanupWorkflow    = "Cleanup" // no input
 
 	SignalNudge  = "nudge"  // look at the record: something may be waiting. No payload
 	SignalCancel = "cancel" // the turn named in the payload is to stop
@@ -68,6 +69,9 @@ func (q Queues) Tools() string { return q.Base + "-tools" }
 // outbound messages, and the end of turns.
 func (q Queues) Deliveries() string { return q.Base + "-deliveries" }
 
+// CleanupWorkflowID is the id of the workflow that cleans up now and then: one at a time.
+const CleanupWorkflowID = "cleanup"
+
 // Names of activities.
 const (
 	BeginTurn     = "BeginTurn"
@@ -81,6 +85,7 @@ const (
 	CommitCompaction = "CommitCompaction"
 	MakeTitle        = "MakeTitle"
 	Prepare          = "Prepare"
+	CleanUp          = "CleanUp"
 )
 
 // SessionInput is all the state a session workflow has.
