@@ -131,6 +131,7 @@ var ofSession = []string{
 	`DELETE FROM commands WHERE rowid IN (SELECT c.rowid FROM commands c JOIN inbound_messages i ON i.id = c.inbound_id WHERE i.session_id = ? LIMIT ?)`,
 	`DELETE FROM inbound_messages WHERE rowid IN (SELECT i.rowid FROM inbound_messages i WHERE session_id = ?
 		AND NOT EXISTS (SELECT 1 FROM commands c WHERE c.inbound_id = i.id) LIMIT ?)`,
+	`DELETE FROM compactions WHERE rowid IN (SELECT rowid FROM compactions WHERE session_id = ? LIMIT ?)`,
 	// Led here from elsewhere: what was done stays done, and leads nowhere.
 	`UPDATE commands SET session_id = (SELECT session_id FROM inbound_messages WHERE id = inbound_id)
 		WHERE rowid IN (SELECT rowid FROM commands WHERE session_id = ? LIMIT ?)`,

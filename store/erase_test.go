@@ -248,6 +248,7 @@ func TestErase_EveryTableThatRefersToASession_IsKnown(t *testing.T) {
 	require.Equal(t, []string{
 		"commands.inbound_id > inbound_messages",
 		"commands.session_id > sessions",
+		"compactions.session_id > sessions",
 		"inbound_messages.session_id > sessions",
 		"messages.session_id > sessions",
 		"model_calls.turn_id > turns",
