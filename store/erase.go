@@ -104,6 +104,7 @@ var ofTurn = []string{
 	`INSERT INTO tally_calls SELECT rowid, model, provider, coalesce(error, ''), prompt_tokens, completion_tokens, cached_tokens, reasoning_tokens, duration_ms
 		FROM model_calls WHERE turn_id = ?`,
 	`INSERT INTO tally_runs SELECT rowid, name, status, ` + runTook + ` FROM tool_runs WHERE turn_id = ?`,
+	`DELETE FROM turn_reactions WHERE turn_id = ?`,
 	`DELETE FROM tool_runs WHERE turn_id = ?`,
 	`DELETE FROM model_calls WHERE turn_id = ?`,
 	`DELETE FROM turns WHERE id = ?`,
@@ -135,6 +136,7 @@ var ofSession = []string{
 	// Led here from elsewhere: what was done stays done, and leads nowhere.
 	`UPDATE commands SET session_id = (SELECT session_id FROM inbound_messages WHERE id = inbound_id)
 		WHERE rowid IN (SELECT rowid FROM commands WHERE session_id = ? LIMIT ?)`,
+	`DELETE FROM outbound_pieces WHERE (origin, part) IN (SELECT origin, part FROM outbound_messages WHERE session_id = ? AND status <> 'pending' AND unnoted = 0 LIMIT ?)`,
 	// What the chat's next turn is still to be told stays until then.
 	`DELETE FROM outbound_messages WHERE rowid IN (SELECT rowid FROM outbound_messages WHERE session_id = ? AND status <> 'pending' AND unnoted = 0 LIMIT ?)`,
 }

@@ -39,7 +39,6 @@ const (
 	SessionWorkflow    = "Session"
 	CompactionWorkflow = "Compaction"
 	TitleWorkflow      = "Title"
-	CleanupWorkflow    = "Cleanup" // no input
 
 	SignalNudge  = "nudge"  // look at the record: something may be waiting. No payload
 	SignalCancel = "cancel" // the turn named in the payload is to stop
@@ -68,9 +67,6 @@ func (q Queues) Tools() string { return q.Base + "-tools" }
 // Deliveries is the queue of what is quick and must not wait for models or tools:
 // outbound messages, and the end of turns.
 func (q Queues) Deliveries() string { return q.Base + "-deliveries" }
-
-// CleanupWorkflowID is the id of the workflow that cleans up now and then: one at a time.
-const CleanupWorkflowID = "cleanup"
 
 // Names of activities.
 const (
