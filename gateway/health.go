@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"picobot/gateway/openapi"
 	"picobot/store"
 )
 
@@ -42,7 +43,10 @@ type healthReport struct {
 }
 
 func (s *Server) healthRoutes() []route {
-	return []route{{method: http.MethodGet, path: "/health", open: true, handler: s.getHealth}}
+	return []route{{method: http.MethodGet, path: "/health", open: true, handler: s.getHealth, doc: &openapi.Operation{
+		Tag: "gateway", Summary: "How the gateway and its parts are",
+		Answers: []openapi.Answer{ok(healthReport{}, "All is well"), {Status: http.StatusServiceUnavailable, Description: "A part is not ok", Body: healthReport{}}},
+	}}}
 }
 
 func (s *Server) getHealth(w http.ResponseWriter, r *http.Request) error {

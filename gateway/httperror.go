@@ -44,9 +44,5 @@ func (s *Server) writeError(w http.ResponseWriter, r *http.Request, err error) {
 			he = &httpError{http.StatusNotFound, "not_found", "there is no such thing in the record"}
 		}
 	}
-	type body struct {
-		Code    string `json:"code"`
-		Message string `json:"message"`
-	}
-	_ = writeJSON(w, he.status, map[string]body{"error": {he.code, he.message}}) // strings can always be written
+	_ = writeJSON(w, he.status, apiError{apiProblem{he.code, he.message}}) // strings can always be written
 }

@@ -10,20 +10,46 @@ import (
 	"strings"
 	"time"
 
+	"picobot/gateway/openapi"
 	"picobot/internal/schedule"
 	"picobot/store"
 )
 
 func (s *Server) jobRoutes() []route {
 	return []route{
-		{method: http.MethodGet, path: "/api/v1/jobs", handler: s.listJobs},
-		{method: http.MethodGet, path: "/api/v1/jobs/{id}", handler: s.getJob},
-		{method: http.MethodPut, path: "/api/v1/jobs/{id}", handler: s.putJob},
-		{method: http.MethodDelete, path: "/api/v1/jobs/{id}", handler: s.deleteJob},
-		{method: http.MethodPost, path: "/api/v1/jobs/{id}/pause", handler: s.pauseJob},
-		{method: http.MethodPost, path: "/api/v1/jobs/{id}/resume", handler: s.resumeJob},
-		{method: http.MethodPost, path: "/api/v1/jobs/{id}/run", handler: s.runJob},
-		{method: http.MethodGet, path: "/api/v1/jobs/{id}/runs", handler: s.listJobRuns},
+		{method: http.MethodGet, path: "/api/v1/jobs", handler: s.listJobs, doc: &openapi.Operation{
+			Tag: "jobs", Summary: "Scheduled jobs",
+			Answers: []openapi.Answer{ok(openapi.List{Item: JobItem{}}, "All of them")},
+		}},
+		{method: http.MethodGet, path: "/api/v1/jobs/{id}", handler: s.getJob, doc: &openapi.Operation{
+			Tag: "jobs", Summary: "A job",
+			Answers: []openapi.Answer{ok(JobItem{}, "It")},
+		}},
+		{method: http.MethodPut, path: "/api/v1/jobs/{id}", handler: s.putJob, doc: &openapi.Operation{
+			Tag: "jobs", Summary: "Make a job, or change the one with this id",
+			Body: schedule.Job{}, Answers: []openapi.Answer{ok(JobItem{}, "It was changed"), {Status: http.StatusCreated, Description: "It is new", Body: JobItem{}}},
+		}},
+		{method: http.MethodDelete, path: "/api/v1/jobs/{id}", handler: s.deleteJob, doc: &openapi.Operation{
+			Tag: "jobs", Summary: "Delete a job",
+			Answers: []openapi.Answer{{Status: http.StatusNoContent, Description: "It is gone"}},
+		}},
+		{method: http.MethodPost, path: "/api/v1/jobs/{id}/pause", handler: s.pauseJob, doc: &openapi.Operation{
+			Tag: "jobs", Summary: "Let a job rest",
+			Answers: []openapi.Answer{ok(JobItem{}, "It rests")},
+		}},
+		{method: http.MethodPost, path: "/api/v1/jobs/{id}/resume", handler: s.resumeJob, doc: &openapi.Operation{
+			Tag: "jobs", Summary: "Have a job that rests go on",
+			Answers: []openapi.Answer{ok(JobItem{}, "It goes on")},
+		}},
+		{method: http.MethodPost, path: "/api/v1/jobs/{id}/run", handler: s.runJob, doc: &openapi.Operation{
+			Tag: "jobs", Summary: "Run a job now",
+			Answers: []openapi.Answer{{Status: http.StatusAccepted, Description: "The run is written down and begins", Body: JobRunItem{}}},
+		}},
+		{method: http.MethodGet, path: "/api/v1/jobs/{id}/runs", handler: s.listJobRuns, doc: &openapi.Operation{
+			Tag: "jobs", Summary: "Runs of a job, the newest first",
+			Query:   []openapi.Param{limitParam, cursorParam},
+			Answers: []openapi.Answer{ok(openapi.List{Item: JobRunItem{}}, "A page of them")},
+		}},
 	}
 }
 

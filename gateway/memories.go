@@ -6,15 +6,39 @@ import (
 	"errors"
 	"net/http"
 
+	"picobot/gateway/openapi"
 	"picobot/internal/memory"
 )
 
 func (s *Server) memoryRoutes() []route {
 	return []route{
-		{method: http.MethodGet, path: "/api/v1/memories", handler: s.listMemories},
-		{method: http.MethodPut, path: "/api/v1/memories", handler: s.putMemory},
-		{method: http.MethodDelete, path: "/api/v1/memories", handler: s.deleteMemory},
+		{method: http.MethodGet, path: "/api/v1/memories", handler: s.listMemories, doc: &openapi.Operation{
+			Tag: "memories", Summary: "What is remembered: a list, what a search finds, or one",
+			Query: []openapi.Param{
+				textParam("scope_key", "of this person, channel:sender_id; without it of everybody"), textParam("namespace", "only of this namespace"),
+				textParam("q", "search for this; the best first, in one page"), textParam("key", "only the one with this key, of the scope_key and namespace"), limitParam, cursorParam,
+			},
+			Answers: []openapi.Answer{ok(openapi.List{Item: MemoryItem{}}, "A page of them")},
+		}},
+		{method: http.MethodPut, path: "/api/v1/memories", handler: s.putMemory, doc: &openapi.Operation{
+			Tag: "memories", Summary: "Write down a memory, over the one that has this name",
+			Query: nameParams, Body: memoryContent{},
+			Answers: []openapi.Answer{ok(MemoryItem{}, "It was changed"), {Status: http.StatusCreated, Description: "It is new", Body: MemoryItem{}}},
+		}},
+		{method: http.MethodDelete, path: "/api/v1/memories", handler: s.deleteMemory, doc: &openapi.Operation{
+			Tag: "memories", Summary: "Forget a memory",
+			Query:   nameParams,
+			Answers: []openapi.Answer{{Status: http.StatusNoContent, Description: "It is gone"}},
+		}},
 	}
+}
+
+// nameParams name a memory.
+var nameParams = []openapi.Param{textParam("scope_key", "whose it is, channel:sender_id"), textParam("namespace", "of the memory"), textParam("key", "of the memory")}
+
+// memoryContent is what is put.
+type memoryContent struct {
+	Content string `json:"content"`
 }
 
 // MemoryItem is a memory as JSON shows it.
@@ -146,9 +170,7 @@ func (s *Server) putMemory(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	var body struct {
-		Content string `json:"content"`
-	}
+	var body memoryContent
 	if err := readBody(r, &body); err != nil {
 		return err
 	}

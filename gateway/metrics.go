@@ -7,12 +7,16 @@ import (
 	"sync"
 	"time"
 
+	"picobot/gateway/openapi"
 	"picobot/internal/metrics"
 	"picobot/store"
 )
 
 func (s *Server) metricsRoutes() []route {
-	return []route{{method: http.MethodGet, path: "/metrics", handler: s.getMetrics}}
+	return []route{{method: http.MethodGet, path: "/metrics", handler: s.getMetrics, doc: &openapi.Operation{
+		Tag: "gateway", Summary: "Metrics for Prometheus",
+		Answers: []openapi.Answer{{Status: http.StatusOK, Description: "Prometheus's text format", Media: "text/plain"}},
+	}}}
 }
 
 // getMetrics answers a scrape. A record that cannot be read is something to report,

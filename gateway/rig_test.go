@@ -232,6 +232,11 @@ func (r *rig) do(method, path string, change func(*http.Request)) (int, string, 
 	defer func() { _ = resp.Body.Close() }()
 	b, err := io.ReadAll(resp.Body)
 	require.NoError(r.t, err)
+	d, err := documented()
+	require.NoError(r.t, err)
+	if wrong := d.conforms(method, path, resp.StatusCode, resp.Header.Get("Content-Type"), string(b)); wrong != "" {
+		r.t.Errorf("%s %s is answered with %d other than /api/v1/openapi.json says: %s\n%s", method, path, resp.StatusCode, wrong, b)
+	}
 	return resp.StatusCode, string(b), resp.Header
 }
 

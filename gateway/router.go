@@ -8,6 +8,8 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
+
+	"picobot/gateway/openapi"
 )
 
 // route is an endpoint. A resource's file returns its routes; routes gathers them.
@@ -16,11 +18,14 @@ type route struct {
 	path    string // a pattern of http.ServeMux, without method
 	open    bool   // no token needed
 	handler func(w http.ResponseWriter, r *http.Request) error
+	// doc describes it in /api/v1/openapi.json. A test fails for a route without one.
+	doc *openapi.Operation
 }
 
 func (s *Server) routes() []route {
 	return slices.Concat(
 		s.healthRoutes(),
+		s.documentRoutes(),
 		s.metricsRoutes(),
 		s.socketRoutes(),
 		s.sessionRoutes(),
@@ -118,6 +123,10 @@ func writeJSON(w http.ResponseWriter, status int, v any) error {
 	if err != nil {
 		return fmt.Errorf("write answer: %w", err)
 	}
+	return writeJSONText(w, status, b)
+}
+
+func writeJSONText(w http.ResponseWriter, status int, b []byte) error {
 	w.Header().Set("Content-Type", "application/json; charset=utf-8")
 	w.Header().Set("Cache-Control", "no-store")
 	w.Header().Set("X-Content-Type-Options", "nosniff")

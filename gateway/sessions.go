@@ -5,15 +5,30 @@ import (
 	"net/http"
 	"strconv"
 
+	"picobot/gateway/openapi"
 	"picobot/internal/protocol"
 	"picobot/store"
 )
 
 func (s *Server) sessionRoutes() []route {
 	return []route{
-		{method: http.MethodGet, path: "/api/v1/sessions", handler: s.listSessions},
-		{method: http.MethodGet, path: "/api/v1/sessions/{id}", handler: s.getSession},
-		{method: http.MethodGet, path: "/api/v1/sessions/{id}/messages", handler: s.listMessages},
+		{method: http.MethodGet, path: "/api/v1/sessions", handler: s.listSessions, doc: &openapi.Operation{
+			Tag: "sessions", Summary: "Sessions, the most recently active first",
+			Query:   []openapi.Param{textParam("channel", "only of this channel"), textParam("chat_id", "only of this chat"), limitParam, cursorParam},
+			Answers: []openapi.Answer{ok(openapi.List{Item: Session{}}, "A page of them")},
+		}},
+		{method: http.MethodGet, path: "/api/v1/sessions/{id}", handler: s.getSession, doc: &openapi.Operation{
+			Tag: "sessions", Summary: "A session",
+			Answers: []openapi.Answer{ok(Session{}, "It")},
+		}},
+		{method: http.MethodGet, path: "/api/v1/sessions/{id}/messages", handler: s.listMessages, doc: &openapi.Operation{
+			Tag: "sessions", Summary: "What was said in a session, in order",
+			Description: "Original rows only, each once; fewer than limit where they are large. The next is the next from_seq.",
+			Query: []openapi.Param{
+				{Name: "from_seq", Description: "only rows with a greater seq", Number: true}, limitParam,
+			},
+			Answers: []openapi.Answer{ok(openapi.List{Item: protocol.Message{}}, "A page of them")},
+		}},
 	}
 }
 

@@ -5,14 +5,24 @@ import (
 	"errors"
 	"net/http"
 
+	"picobot/gateway/openapi"
 	"picobot/internal/skills"
 )
 
 func (s *Server) skillRoutes() []route {
 	return []route{
-		{method: http.MethodGet, path: "/api/v1/skills", handler: s.listSkills},
-		{method: http.MethodPost, path: "/api/v1/skills", handler: s.postSkills},
-		{method: http.MethodGet, path: "/api/v1/skills/{name}", handler: s.getSkill},
+		{method: http.MethodGet, path: "/api/v1/skills", handler: s.listSkills, doc: &openapi.Operation{
+			Tag: "skills", Summary: "Skills, and folders that are none",
+			Answers: []openapi.Answer{ok(skills.Listing{}, "All of them")},
+		}},
+		{method: http.MethodPost, path: "/api/v1/skills", handler: s.postSkills, doc: &openapi.Operation{
+			Tag: "skills", Summary: "Switch skills on or off, all of them or none",
+			Body: skillChange{}, Answers: []openapi.Answer{ok(skills.Listing{}, "All skills, as they are now")},
+		}},
+		{method: http.MethodGet, path: "/api/v1/skills/{name}", handler: s.getSkill, doc: &openapi.Operation{
+			Tag: "skills", Summary: "A skill with its instructions",
+			Answers: []openapi.Answer{ok(skills.Detail{}, "It")},
+		}},
 	}
 }
 

@@ -8,13 +8,19 @@ import (
 
 	"github.com/coder/websocket"
 
+	"picobot/gateway/openapi"
 	"picobot/internal/protocol"
 )
 
 const socketPath = "/ws"
 
 func (s *Server) socketRoutes() []route {
-	return []route{{method: http.MethodGet, path: socketPath, handler: s.getSocket}}
+	return []route{{method: http.MethodGet, path: socketPath, handler: s.getSocket, doc: &openapi.Operation{
+		Tag: "gateway", Summary: "The WebSocket, protocol 1",
+		Description: "What is said over it is in docs/protocol.md. Browsers, which cannot set headers, give the token as ?token=.",
+		Query:       []openapi.Param{textParam("token", "the token, instead of the header")},
+		Answers:     []openapi.Answer{{Status: http.StatusSwitchingProtocols, Description: "The connection is a WebSocket from here on"}},
+	}}}
 }
 
 // getSocket serves a WebSocket for as long as it lives.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net/http"
 
+	"picobot/gateway/openapi"
 	"picobot/internal/chat"
 	"picobot/internal/protocol"
 	"picobot/store"
@@ -11,9 +12,25 @@ import (
 
 func (s *Server) turnRoutes() []route {
 	return []route{
-		{method: http.MethodGet, path: "/api/v1/turns", handler: s.listTurns},
-		{method: http.MethodGet, path: "/api/v1/turns/{id}", handler: s.getTurn},
-		{method: http.MethodPost, path: "/api/v1/turns/{id}/stop", handler: s.postStop},
+		{method: http.MethodGet, path: "/api/v1/turns", handler: s.listTurns, doc: &openapi.Operation{
+			Tag: "turns", Summary: "Turns, the newest first",
+			Query: []openapi.Param{
+				{Name: "status", Description: "only with this status", Values: []string{"queued", "running", "completed", "failed", "cancelled"}},
+				textParam("session_id", "only of this session"), limitParam, cursorParam,
+			},
+			Answers: []openapi.Answer{ok(openapi.List{Item: Turn{}}, "A page of them")},
+		}},
+		{method: http.MethodGet, path: "/api/v1/turns/{id}", handler: s.getTurn, doc: &openapi.Operation{
+			Tag: "turns", Summary: "A turn with what was done for it",
+			Answers: []openapi.Answer{ok(TurnDetail{}, "It")},
+		}},
+		{method: http.MethodPost, path: "/api/v1/turns/{id}/stop", handler: s.postStop, doc: &openapi.Operation{
+			Tag: "turns", Summary: "Stop a turn",
+			Answers: []openapi.Answer{
+				ok(Turn{}, "It waited, and has ended"),
+				{Status: http.StatusAccepted, Description: "It runs, and is about to end", Body: Turn{}},
+			},
+		}},
 	}
 }
 
