@@ -10,6 +10,7 @@ import (
 
 	"picobot/internal/chat"
 	"picobot/internal/flow"
+	"picobot/internal/prompt"
 	"picobot/internal/tools"
 	"picobot/store"
 )
@@ -27,6 +28,7 @@ func (a *Activities) BeginTurn(ctx context.Context, in flow.SessionInput) (flow.
 		WorkflowID:    info.WorkflowExecution.ID,
 		RunID:         info.WorkflowExecution.RunID,
 		AgentPrompt:   agentPrompt,
+		Personal:      prompt.Personal,
 		ReinjectEvery: a.ReinjectEvery,
 	}
 	p, err := a.Record.BeginTurn(ctx, begin)

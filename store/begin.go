@@ -14,6 +14,9 @@ type Begin struct {
 	WorkflowID  string
 	RunID       string
 	AgentPrompt string // the agent's prompt as it is now; "" = none
+	// Personal leaves of the prompt only what the people of these scopes may be told; nil =
+	// all of it is for everybody. It must be quick, and touch nothing.
+	Personal func(prompt string, scopes []string) string
 	// ReinjectEvery: after how many user turns a changed prompt is written again; 0 = never.
 	ReinjectEvery int
 }
@@ -100,7 +103,7 @@ func (t *tx) openTurn(turn Turn, b Begin) error {
 	if err != nil {
 		return fmt.Errorf("begin turn %s: %w", turn.ID, err)
 	}
-	if err := t.injectPrompt(b); err != nil {
+	if err := t.injectPrompt(b, m); err != nil {
 		return fmt.Errorf("begin turn %s: %w", turn.ID, err)
 	}
 	sess, err := sessionByID(t, turn.SessionID)
@@ -153,7 +156,7 @@ func (t *tx) injectScheduled(sessionID, text string) error {
 
 // injectPrompt writes the agent's prompt as a system row: when the active segment
 // has none, and again after ReinjectEvery user turns if it has changed since.
-func (t *tx) injectPrompt(b Begin) error {
+func (t *tx) injectPrompt(b Begin, m InboundMessage) error {
 	if b.AgentPrompt == "" {
 		return nil
 	}
@@ -166,16 +169,20 @@ func (t *tx) injectPrompt(b Begin) error {
 		return nil
 	default:
 		var turns int
-		if err := t.row(`SELECT count(*) FROM messages WHERE session_id = ? AND seq > ? AND role = 'user' AND origin_seq IS NULL`,
-			b.SessionID, newest.saidAt()).Scan(&turns); err != nil {
+		if err := t.row(`SELECT count(*) FROM (SELECT 1 FROM messages WHERE session_id = ? AND seq > ? AND role = 'user' AND origin_seq IS NULL LIMIT ?)`,
+			b.SessionID, newest.saidAt(), b.ReinjectEvery).Scan(&turns); err != nil {
 			return err
 		}
 		if turns < b.ReinjectEvery {
 			return nil
 		}
 	}
+	prompt, err := t.personal(b, m)
+	if err != nil || prompt == "" || prompt == newest.Content { // what has changed may be none of this chat's business
+		return err
+	}
 	_, err = t.append(Row{SessionID: b.SessionID,
-		Message: chat.Message{Role: chat.RoleSystem, Content: b.AgentPrompt, Marker: chat.MarkerAgentPrompt}})
+		Message: chat.Message{Role: chat.RoleSystem, Content: prompt, Marker: chat.MarkerAgentPrompt}})
 	return err
 }
 
