@@ -82,6 +82,8 @@ type Deps struct {
 	Zone *time.Location
 	// ReinjectEvery: after how many user turns a changed AGENT.md is written again.
 	ReinjectEvery int
+	// MaintenanceEnabled: whether memories are tidied at all.
+	MaintenanceEnabled bool
 	// Compaction says when sessions are compacted.
 	Compaction Compaction
 	// TitleAfter: after how many user messages a model names a session; 0 = never.
@@ -128,6 +130,7 @@ func (a *Activities) Register(r Registries) {
 	register(r.Turns, flow.EndJobRun, a.EndJobRun)
 	register(r.Turns, flow.CallModel, a.CallModel)
 	register(r.Turns, flow.CleanUp, a.CleanUp)
+	register(r.Turns, flow.PlanMaintenance, a.PlanMaintenance)
 	register(r.Tools, flow.RunTool, a.RunTool)
 	register(r.Turns, flow.Summarise, a.Summarise)
 	register(r.Turns, flow.MakeTitle, a.MakeTitle)
@@ -135,6 +138,10 @@ func (a *Activities) Register(r Registries) {
 	register(r.Tools, flow.Prepare, a.Prepare)
 	register(r.Deliveries, flow.FinishTurn, a.FinishTurn)
 	register(r.Deliveries, flow.Deliver, a.Deliver)
+	register(r.Deliveries, flow.NextMaintenance, a.NextMaintenance)
+	register(r.Deliveries, flow.ApplyMaintenance, a.ApplyMaintenance)
+	register(r.Deliveries, flow.FailMaintenance, a.FailMaintenance)
+	register(r.Deliveries, flow.FinishMaintenance, a.FinishMaintenance)
 }
 
 // Registries are the workers of the task queues.

@@ -150,7 +150,7 @@ func newFixture(t *testing.T) *fixture {
 		Record: s, Models: f, Agents: f, Tools: registry, Prompt: prompt.NewAgentFile(filepath.Join(dir, "AGENT.md")),
 		Senders: map[string]activities.Sender{"feishu": f.sender}, Preparers: map[string]activities.Preparer{"feishu": &f.preparer}, Hub: f.hub, Texts: text.For("en"), Now: time.Now,
 		Logger: slog.New(slog.DiscardHandler), Mask: func(s string) string { return s }, Summaries: true, Media: activities.Media{Dir: dir},
-		Compaction: activities.Compaction{Threshold: 0.5, KeepTurns: 1}, TitleAfter: 2,
+		Compaction: activities.Compaction{Threshold: 0.5, KeepTurns: 1}, TitleAfter: 2, MaintenanceEnabled: true,
 		Keep: func(_ tools.Call, tool, _ string) (string, error) { return ".picobot/output/" + tool + ".txt", nil },
 	})
 	f.env = f.newEnv()

@@ -97,6 +97,8 @@ func newParts(o Options, record *store.Store, hub *live.Hub, c client.Client, qu
 		ReinjectEvery: cfg.Gateway.AgentPromptReinjectEvery,
 		Compaction:    activities.Compaction{Threshold: cfg.Session.CompactionThreshold, KeepTurns: cfg.Session.CompactionKeepTurns},
 		TitleAfter:    cfg.Session.AutoTitleAfterNMessages,
+
+		MaintenanceEnabled: cfg.Memory.MaintenanceEnabled,
 	})
 	p.worker = worker.New(c, p.activities, worker.Options{
 		Queues:        queues,

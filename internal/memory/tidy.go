@@ -129,3 +129,27 @@ func (c *check) merge(m Merge) (Merged, error) {
 	c.gone += len(m.From) - 1
 	return out, nil
 }
+
+// Names checks that a plan names only memories that its model was shown.
+func Names(p Plan, shown []Memory) error {
+	c := check{there: map[Name]bool{}}
+	for _, m := range shown {
+		c.there[m.Name] = true
+	}
+	var named []Name
+	for _, m := range p.Merge {
+		named = append(named, m.From...)
+	}
+	for _, d := range p.Delete {
+		named = append(named, d.Name)
+	}
+	for _, conflict := range p.Conflicts {
+		named = append(named, conflict.Items...)
+	}
+	for _, n := range named {
+		if _, err := c.named(n); err != nil {
+			return err
+		}
+	}
+	return nil
+}
