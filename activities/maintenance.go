@@ -31,6 +31,10 @@ const (
 // NextMaintenance finds the next person whose memories have changed.
 func (a *Activities) NextMaintenance(ctx context.Context, in flow.MaintenanceInput) (flow.MaintenanceNext, error) {
 	if !a.MaintenanceEnabled {
+		// A run that was begun while it was on ends here.
+		if _, err := a.Record.EndMaintenance(ctx, in.Run, "memory.maintenance_enabled is false"); err != nil && !errors.Is(err, store.ErrNotFound) {
+			return flow.MaintenanceNext{}, err
+		}
 		return flow.MaintenanceNext{Disabled: true}, nil
 	}
 	next, err := a.Record.NextMaintenance(ctx, store.NextMaintenance{Run: in.Run, Scope: in.Scope, After: in.After, Again: in.Again, MaxTokens: maxMaintenanceTokens})
@@ -48,7 +52,7 @@ func (a *Activities) NextMaintenance(ctx context.Context, in flow.MaintenanceInp
 func (a *Activities) PlanMaintenance(ctx context.Context, in flow.MaintenancePart) (flow.MaintenancePlanned, error) {
 	model := flow.ModelInput{Step: in.Part, Model: in.Model}
 	c := &modelCall{a: a, in: model, attempt: showAs(in.Model, int(activity.GetInfo(ctx).Attempt)), bill: &bill{}}
-	k := flightKey{turn: flow.MaintenanceWorkflowID + "/" + in.Scope, step: in.Part, position: -2, attempt: in.Model}
+	k := flightKey{session: in.Scope, what: flow.PlanMaintenance, step: in.Part, attempt: in.Model}
 	out, err := fly(ctx, a, k, func(ctx context.Context) (flow.MaintenancePlanned, error) {
 		out, err := c.plan(ctx, in)
 		if why := stopped(ctx); err != nil && why != nil {

@@ -36,7 +36,7 @@ this home's terminal. Reading works without a gateway, too.`,
   picobot memory search "when is the birthday"`,
 	}
 	group(cmd)
-	cmd.AddCommand(newMemoryList(sys, g), newMemorySearch(sys, g), newMemoryShow(sys, g), newMemoryPut(sys, g), newMemoryDelete(sys, g), newMemoryExport(sys, g))
+	cmd.AddCommand(newMemoryList(sys, g), newMemorySearch(sys, g), newMemoryShow(sys, g), newMemoryPut(sys, g), newMemoryDelete(sys, g), newMemoryExport(sys, g), newMemoryMaintain(sys, g))
 	return cmd
 }
 

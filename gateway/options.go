@@ -125,6 +125,9 @@ type Deps struct {
 	Record     *store.Store
 	Hub        *live.Hub // woken by the record's OnChange
 	Dispatcher Dispatcher
+	// Maintain starts memory maintenance of a scope, or of all (""), and returns the run's
+	// id; nil = it is turned off.
+	Maintain func(ctx context.Context, scope string) (run string, err error)
 	// Health says how the parts are that the gateway cannot see itself.
 	Health func(ctx context.Context) Health
 	// Model says which model an agent uses.

@@ -32,6 +32,7 @@ func (s *Server) routes() []route {
 		s.turnRoutes(),
 		s.jobRoutes(),
 		s.memoryRoutes(),
+		s.maintenanceRoutes(),
 		s.skillRoutes(),
 	)
 }

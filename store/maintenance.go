@@ -248,3 +248,17 @@ func plansOf(q querier, scope string, rev int64) ([]planRow, error) {
 		return p, json.Unmarshal([]byte(raw), &p.plan)
 	})
 }
+
+// RunningMaintenance returns the run that has begun and not ended, nil when there is none.
+func (s *Store) RunningMaintenance(ctx context.Context) (*Maintenance, error) {
+	var out *Maintenance
+	err := s.view(ctx, func(q querier) error {
+		m, err := scanMaintenance(q.row(`SELECT ` + maintenanceColumns + ` FROM memory_runs WHERE status = 'running' ORDER BY started_at DESC LIMIT 1`))
+		if errors.Is(err, ErrNotFound) {
+			return nil
+		}
+		out = &m
+		return err
+	})
+	return out, err
+}

@@ -119,3 +119,24 @@ func TestConnect_RunningGateway_IsAskedWithItsToken(t *testing.T) {
 	require.NoError(t, c.Get(t.Context(), api.Path("x"), nil, &got))
 	require.Equal(t, "Bearer secret", got.Auth)
 }
+
+// Another home's gateway has the default address: it is not this home's.
+func TestConnect_GatewayOfAnotherHome_IsNone(t *testing.T) {
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/health" {
+			w.WriteHeader(http.StatusUnauthorized)
+			return
+		}
+		_, _ = w.Write([]byte(`{"status":"ok"}`))
+	}))
+	t.Cleanup(srv.Close)
+	h, err := home.At(t.TempDir())
+	require.NoError(t, err)
+	for _, token := range []func() (string, error){
+		func() (string, error) { return "mine", nil },
+		func() (string, error) { return "", errors.New("there is no token") },
+	} {
+		_, err = api.Connect(t.Context(), api.Options{Home: h, Addr: srv.Listener.Addr().String(), Token: token})
+		require.ErrorIs(t, err, api.ErrNoGateway)
+	}
+}

@@ -48,10 +48,29 @@ func Connect(ctx context.Context, o Options) (*Client, error) {
 		Poll:     poll,
 		HTTP:     hc,
 	})
-	at, err := finder.Locate(ctx)
+	c, err := connected(ctx, o, finder, hc)
 	if err != nil {
 		hc.CloseIdleConnections()
+	}
+	return c, err
+}
+
+func connected(ctx context.Context, o Options, finder *connect.Finder, hc *http.Client) (*Client, error) {
+	at, err := finder.Locate(ctx)
+	if _, owned, ownerErr := o.Home.ReadOwner(); ownerErr == nil && !owned && ctx.Err() == nil {
+		// What answers at the configured address may be another home's gateway.
+		if err != nil || !ours(ctx, New(at.URL, at.Token, hc)) {
+			return nil, ErrNoGateway
+		}
+	}
+	if err != nil {
 		return nil, err
 	}
 	return New(at.URL, at.Token, hc), nil
+}
+
+// ours reports whether a gateway takes the token.
+func ours(ctx context.Context, c *Client) bool {
+	status, _ := c.Do(ctx, http.MethodGet, "/api/v1/", nil, nil, nil) // there is nothing, but only who may come in is told so
+	return status != http.StatusUnauthorized
 }

@@ -128,6 +128,7 @@ func (r Runtime) Gateway(ctx context.Context, o Options, ready func(Addresses)) 
 		Record:     record,
 		Hub:        hub,
 		Dispatcher: dispatcher,
+		Maintain:   maintain(cfg, dispatcher),
 		Health:     temporal.health(parts.worker, lag(cfg, record), func() map[string]string { return channels() }),
 		Model:      parts.model,
 		Workflow:   temporal.workflowOf(cfg.Temporal.Namespace),

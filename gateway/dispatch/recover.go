@@ -53,6 +53,12 @@ func (d *Dispatcher) Recover(ctx context.Context) error {
 			return nil
 		})
 	}
+	g.Go(func() error {
+		if err := d.resumeMaintenance(ctx); err != nil {
+			d.opts.Logger.Error("recover: memory maintenance does not go on; the next run does what is left", "error", err)
+		}
+		return nil
+	})
 	open, err := d.openRuns(ctx, flow.SessionWorkflow, flow.CompactionWorkflow, flow.TitleWorkflow)
 	if err != nil {
 		return errors.Join(fmt.Errorf("recover: list open runs: %w", err), g.Wait())

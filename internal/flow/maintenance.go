@@ -1,5 +1,10 @@
 package flow
 
+import "errors"
+
+// ErrMaintenanceRuns is returned where maintenance was asked for and runs already.
+var ErrMaintenanceRuns = errors.New("memory maintenance runs already")
+
 // MaintenanceWorkflow tidies what is remembered of people. One run at a time: its id
 // is always the same.
 const (
