@@ -101,7 +101,7 @@ func (u *upkeep) maintain(in flow.MaintenanceInput) (flow.MaintenanceResult, err
 	suite.SetLogger(temporallog.NewStructuredLogger(slog.New(slog.DiscardHandler)))
 	env := suite.NewTestWorkflowEnvironment()
 	env.SetTestTimeout(60 * time.Second)
-	env.RegisterWorkflowWithOptions(workflows.MemoryMaintenance, workflow.RegisterOptions{Name: flow.MaintenanceWorkflow})
+	env.RegisterWorkflowWithOptions(workflows.MemoryMaintenance, workflow.RegisterOptions{Name: flow.MemoryMaintenanceWorkflow})
 	at(u, env, flow.NextMaintenance, u.acts.NextMaintenance)
 	at(u, env, flow.PlanMaintenance, u.acts.PlanMaintenance)
 	at(u, env, flow.ApplyMaintenance, u.acts.ApplyMaintenance)
@@ -113,7 +113,7 @@ func (u *upkeep) maintain(in flow.MaintenanceInput) (flow.MaintenanceResult, err
 		u.seq++
 		in.Run = fmt.Sprint("run", u.seq)
 	}
-	env.ExecuteWorkflow(flow.MaintenanceWorkflow, in)
+	env.ExecuteWorkflow(flow.MemoryMaintenanceWorkflow, in)
 	require.True(u, env.IsWorkflowCompleted())
 	var out flow.MaintenanceResult
 	if err := env.GetWorkflowError(); err != nil {

@@ -143,7 +143,7 @@ func (w *Worker) build() (set, <-chan error) {
 	turns.RegisterWorkflowWithOptions(workflows.Title, workflow.RegisterOptions{Name: flow.TitleWorkflow})
 	turns.RegisterWorkflowWithOptions(workflows.Job, workflow.RegisterOptions{Name: flow.JobWorkflow})
 	turns.RegisterWorkflowWithOptions(workflows.Cleanup, workflow.RegisterOptions{Name: flow.CleanupWorkflow})
-	turns.RegisterWorkflowWithOptions(workflows.MemoryMaintenance, workflow.RegisterOptions{Name: flow.MaintenanceWorkflow})
+	turns.RegisterWorkflowWithOptions(workflows.MemoryMaintenance, workflow.RegisterOptions{Name: flow.MemoryMaintenanceWorkflow})
 	w.acts.Register(activities.Registries{Turns: turns, Tools: tools, Deliveries: deliveries})
 	return set{turns, tools, deliveries}, fatal
 }

@@ -27,6 +27,9 @@ const (
 // far it has come: run again at any point it goes on from there, and who has not
 // changed is not looked at. Its error says that it failed for somebody, and why.
 func MemoryMaintenance(ctx workflow.Context, in flow.MaintenanceInput) (flow.MaintenanceResult, error) {
+	if in.Queues.Base == "" {
+		in.Queues.Base = workflow.GetInfo(ctx).TaskQueueName // that of the turns, which the others are named after
+	}
 	if in.Run == "" {
 		in.Run = workflow.GetInfo(ctx).WorkflowExecution.RunID
 	}

@@ -35,7 +35,7 @@ func (u *upkeep) env(t *testing.T) *testsuite.TestWorkflowEnvironment {
 	suite.SetLogger(quiet{})
 	env := suite.NewTestWorkflowEnvironment()
 	env.SetTestTimeout(20 * time.Second)
-	env.RegisterWorkflowWithOptions(workflows.MemoryMaintenance, workflow.RegisterOptions{Name: flow.MaintenanceWorkflow})
+	env.RegisterWorkflowWithOptions(workflows.MemoryMaintenance, workflow.RegisterOptions{Name: flow.MemoryMaintenanceWorkflow})
 	reg := func(name string, fn any) { env.RegisterActivityWithOptions(fn, activity.RegisterOptions{Name: name}) }
 	reg(flow.NextMaintenance, func(_ context.Context, in flow.MaintenanceInput) (flow.MaintenanceNext, error) {
 		n := 0
@@ -77,7 +77,7 @@ func (u *upkeep) env(t *testing.T) *testsuite.TestWorkflowEnvironment {
 func TestMemoryMaintenance_PlansAllPartsBeforeItApplies_OneScopeAfterTheOther(t *testing.T) {
 	u := &upkeep{people: 2, parts: 2}
 	env := u.env(t)
-	env.ExecuteWorkflow(flow.MaintenanceWorkflow, flow.MaintenanceInput{})
+	env.ExecuteWorkflow(flow.MemoryMaintenanceWorkflow, flow.MaintenanceInput{})
 	require.NoError(t, env.GetWorkflowError())
 	require.Equal(t, []string{
 		"plan cli:0@1 part 0 model 0", "plan cli:0@1 part 1 model 0", "apply cli:0@1",
@@ -95,7 +95,7 @@ func TestMemoryMaintenance_ModelFailsForGood_TheNextIsAsked_ThenTheScopeFails(t 
 		return flow.MaintenancePlanned{Rev: 1, Asked: true}, nil
 	}, result: flow.MaintenanceResult{Failed: 1, Error: "cli:0: no model answered"}}
 	env := u.env(t)
-	env.ExecuteWorkflow(flow.MaintenanceWorkflow, flow.MaintenanceInput{})
+	env.ExecuteWorkflow(flow.MemoryMaintenanceWorkflow, flow.MaintenanceInput{})
 	require.ErrorContains(t, env.GetWorkflowError(), "cli:0: no model answered")
 	require.Equal(t, []string{
 		"plan cli:0@1 part 0 model 0", "plan cli:0@1 part 0 model 1", "fail cli:0: [{auth 0  0 } {auth 1  0 }]",
@@ -106,15 +106,15 @@ func TestMemoryMaintenance_ModelFailsForGood_TheNextIsAsked_ThenTheScopeFails(t 
 func TestMemoryMaintenance_ManyScopes_ContinuesAsNewWhereItIs(t *testing.T) {
 	u := &upkeep{people: 70, parts: 1}
 	env := u.env(t)
-	env.ExecuteWorkflow(flow.MaintenanceWorkflow, flow.MaintenanceInput{Scope: "", Again: true})
+	env.ExecuteWorkflow(flow.MemoryMaintenanceWorkflow, flow.MaintenanceInput{Scope: "", Again: true})
 	var again *workflow.ContinueAsNewError
 	require.ErrorAs(t, env.GetWorkflowError(), &again)
 	var in flow.MaintenanceInput
 	require.NoError(t, converter.GetDefaultDataConverter().FromPayloads(again.Input, &in))
-	require.Equal(t, flow.MaintenanceInput{Again: true, Run: "default-test-run-id", After: "cli:49", Calls: 50}, in)
+	require.Equal(t, flow.MaintenanceInput{Queues: flow.Queues{Base: "default-test-taskqueue"}, Again: true, Run: "default-test-run-id", After: "cli:49", Calls: 50}, in)
 	require.Empty(t, u.ended)
 	env = u.env(t)
-	env.ExecuteWorkflow(flow.MaintenanceWorkflow, in)
+	env.ExecuteWorkflow(flow.MemoryMaintenanceWorkflow, in)
 	require.NoError(t, env.GetWorkflowError())
 	require.Len(t, u.trace, 140)
 	require.Len(t, u.ended, 1)
@@ -125,7 +125,7 @@ func TestMemoryMaintenance_CallsAreCapped(t *testing.T) {
 	in := flow.MaintenanceInput{}
 	for range 10 {
 		env := u.env(t)
-		env.ExecuteWorkflow(flow.MaintenanceWorkflow, in)
+		env.ExecuteWorkflow(flow.MemoryMaintenanceWorkflow, in)
 		var again *workflow.ContinueAsNewError
 		if env.GetWorkflowError() == nil {
 			break
@@ -147,7 +147,7 @@ func TestMemoryMaintenance_Cancelled_EndsTheRunAndSaysSo(t *testing.T) {
 	u := &upkeep{people: 3, parts: 1}
 	env := u.env(t)
 	u.onApply = env.CancelWorkflow
-	env.ExecuteWorkflow(flow.MaintenanceWorkflow, flow.MaintenanceInput{})
+	env.ExecuteWorkflow(flow.MemoryMaintenanceWorkflow, flow.MaintenanceInput{})
 	require.True(t, temporal.IsCanceledError(env.GetWorkflowError()))
 	require.Equal(t, "it was cancelled", u.ended[0].Why)
 	require.Equal(t, []string{"plan cli:0@1 part 0 model 0", "apply cli:0@1"}, u.trace)

@@ -238,6 +238,20 @@ func TestMemoryMaintainTidiesAndPromptsHaveOnlyWhatIsTheirs(t *testing.T) {
 	}
 	same(t, "bob's memory is still there", h.Record(`SELECT content FROM memories WHERE scope_key = 'cli:bob'`), "forgetme")
 	same(t, "the run", h.Record(`SELECT status, error FROM memory_runs ORDER BY started_at DESC LIMIT 1`), "failed|cli:bob: the plan was refused: it would drop 1 of 1 memories, more than half")
+	// The same by the built in job: it has failed for the same reason, and says so.
+	if r := h.Run("jobs", "run", "builtin.memory_maintenance_daily"); r.Code != 0 {
+		t.Errorf("%+v", r)
+	}
+	h.Eventually("the job's run ends", func() bool { return len(h.Record(`SELECT 1 FROM job_runs WHERE status <> 'running'`)) == 1 })
+	same(t, "the job's run", h.Record(`SELECT status, error FROM job_runs`), "failed|cli:bob: the plan was refused: it would drop 1 of 1 memories, more than half")
+	put("cli:bob", "tea", "bobs-tea")
+	if r := h.Run("jobs", "run", "builtin.memory_maintenance_daily"); r.Code != 0 {
+		t.Errorf("%+v", r)
+	}
+	h.Eventually("the job's second run ends", func() bool {
+		return len(h.Record(`SELECT 1 FROM job_runs WHERE status = 'completed'`)) == 1
+	})
+	same(t, "bob's memories", h.Record(`SELECT memory_key FROM memories WHERE scope_key = 'cli:bob'`), "tea")
 	sound(t, h)
 }
 

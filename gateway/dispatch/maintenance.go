@@ -20,7 +20,7 @@ func (d *Dispatcher) Maintain(ctx context.Context, scope string) (run string, er
 	defer stop()
 	o := d.maintenanceOptions()
 	o.WorkflowExecutionErrorWhenAlreadyStarted = true
-	w, err := d.client.ExecuteWorkflow(ctx, o, flow.MaintenanceWorkflow, flow.MaintenanceInput{Queues: d.opts.Queues, Scope: scope, Again: true})
+	w, err := d.client.ExecuteWorkflow(ctx, o, flow.MemoryMaintenanceWorkflow, flow.MaintenanceInput{Queues: d.opts.Queues, Scope: scope, Again: true})
 	if _, open := errors.AsType[*serviceerror.WorkflowExecutionAlreadyStarted](err); open {
 		return "", flow.ErrMaintenanceRuns
 	}
@@ -33,7 +33,7 @@ func (d *Dispatcher) Maintain(ctx context.Context, scope string) (run string, er
 
 func (d *Dispatcher) maintenanceOptions() client.StartWorkflowOptions {
 	return client.StartWorkflowOptions{
-		ID:                    flow.MaintenanceWorkflowID,
+		ID:                    flow.MemoryMaintenanceID,
 		TaskQueue:             d.opts.Queues.Turns(),
 		WorkflowIDReusePolicy: enumspb.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE,
 		StaticSummary:         "tidy what is remembered of people",
@@ -49,7 +49,7 @@ func (d *Dispatcher) resumeMaintenance(ctx context.Context) error {
 	}
 	ctx, stop := context.WithTimeout(ctx, callTimeout)
 	defer stop()
-	open, err := d.client.DescribeWorkflowExecution(ctx, flow.MaintenanceWorkflowID, "")
+	open, err := d.client.DescribeWorkflowExecution(ctx, flow.MemoryMaintenanceID, "")
 	if _, none := errors.AsType[*serviceerror.NotFound](err); err != nil && !none {
 		return err
 	}
@@ -59,10 +59,10 @@ func (d *Dispatcher) resumeMaintenance(ctx context.Context) error {
 		return nil
 	}
 	if left == nil { // it has done its work, or has not begun
-		return d.terminate(ctx, flow.MaintenanceWorkflowID)
+		return d.terminate(ctx, flow.MemoryMaintenanceID)
 	}
 	o := d.maintenanceOptions()
 	o.WorkflowIDConflictPolicy = enumspb.WORKFLOW_ID_CONFLICT_POLICY_TERMINATE_EXISTING
-	_, err = d.client.ExecuteWorkflow(ctx, o, flow.MaintenanceWorkflow, flow.MaintenanceInput{Queues: d.opts.Queues, Scope: left.Scope, Run: left.ID})
+	_, err = d.client.ExecuteWorkflow(ctx, o, flow.MemoryMaintenanceWorkflow, flow.MaintenanceInput{Queues: d.opts.Queues, Scope: left.Scope, Run: left.ID})
 	return err
 }

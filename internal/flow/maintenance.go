@@ -5,13 +5,6 @@ import "errors"
 // ErrMaintenanceRuns is returned where maintenance was asked for and runs already.
 var ErrMaintenanceRuns = errors.New("memory maintenance runs already")
 
-// MaintenanceWorkflow tidies what is remembered of people. One run at a time: its id
-// is always the same.
-const (
-	MaintenanceWorkflow   = "MemoryMaintenance"
-	MaintenanceWorkflowID = "memory-maintenance"
-)
-
 // Activities of memory maintenance. What a model plans goes from one to the other
 // through the record.
 const (
@@ -22,10 +15,10 @@ const (
 	FinishMaintenance = "FinishMaintenance"
 )
 
-// MaintenanceInput is all the state of a maintenance workflow. Whoever starts one sets
-// Queues, and Scope and Again if need be.
+// MaintenanceInput is all the state of a maintenance workflow. Whoever starts one
+// sets Scope and Again if need be.
 type MaintenanceInput struct {
-	Queues Queues `json:"queues"`
+	Queues Queues `json:"queues"` // without a Base, those of the workflow's own queue
 	// Scope is the only one to be tidied; "" = all that have changed.
 	Scope string `json:"scope,omitempty"`
 	// Again: somebody asks for it, so scopes whose plans were refused before are tried, too.
