@@ -71,7 +71,7 @@ func (s *summarising) run(ctx context.Context) (store.Compaction, error) {
 	c := store.Compaction{SessionID: s.sessionID, Base: plan.Session.ResetCutoffSeq, Cut: plan.Cut, State: store.CompactionFruitless,
 		Source: store.SummaryByTranscript, Before: int64(size), After: int64(size)}
 	if compact.Worth(plan.Weight, plan.Weight-plan.Older) { // else no summary is short enough
-		if c.Summary, c.Source, err = s.summary(ctx, use, transcript); err != nil {
+		if c.Summary, c.Source, err = s.summary(ctx, use, transcript, plan); err != nil {
 			return c, err
 		}
 		after := plan.Weight - plan.Older + prompt.Weight(chat.Message{Role: chat.RoleSystem, Content: c.Summary})
@@ -105,7 +105,7 @@ func transcriptTokens(use chosen) int {
 
 // summary returns the row's content and who wrote it. A model that cannot hold the
 // transcript gets less of it; one that says nothing is replaced by the cut transcript.
-func (s *summarising) summary(ctx context.Context, use chosen, t *compact.Transcript) (content, source string, err error) {
+func (s *summarising) summary(ctx context.Context, use chosen, t *compact.Transcript, p store.CompactionPlan) (content, source string, err error) {
 	most := compact.MaxSummary(use.window)
 	if !s.noModel {
 		show := transcriptTokens(use)
@@ -123,5 +123,6 @@ func (s *summarising) summary(ctx context.Context, use chosen, t *compact.Transc
 			show = show * 6 / 10
 		}
 	}
+	most = compact.MaxTranscript(use.window, p.Weight, p.Older)
 	return compact.Row(t.Text(most), most), store.SummaryByTranscript, nil
 }

@@ -60,6 +60,8 @@ type stack struct {
 	serving  func() bool
 	seq      atomic.Int64
 	measured *metrics.Metrics // nil = nobody measures
+	// summaryTakes is how long the model takes for a summary.
+	summaryTakes atomic.Int64
 }
 
 type agents struct{}
@@ -105,9 +107,10 @@ func (s *stack) openRecord() {
 	registry, err := tools.NewRegistry(tools.Options{}, tools.Calculator(), tools.GetTime(time.Now, time.UTC), tools.Bash(s.ws, tools.BashOptions{}),
 		tools.WebFetch(tools.HTTPOptions{Guard: netguard.New(netguard.Options{AllowPrivate: true})}))
 	require.NoError(s, err)
-	s.acts = activities.New(activities.Deps{Record: s.record, Models: cat, Agents: agents{}, Tools: registry,
+	s.acts = activities.New(activities.Deps{Record: s.record, Models: lateSummaries{cat, &s.summaryTakes}, Agents: agents{}, Tools: registry,
 		Prompt: prompt.NewAgentFile(filepath.Join(s.dir, "AGENT.md")), Hub: hub, Texts: text.For("en"), Now: time.Now, Logger: log(),
-		Mask: func(t string) string { return t }, Keep: s.ws.Keep, Summaries: true})
+		Mask: func(t string) string { return t }, Keep: s.ws.Keep, Summaries: true,
+		Compaction: activities.Compaction{KeepTurns: 3}})
 }
 
 // log writes warnings where go test -v shows them.

@@ -17,6 +17,13 @@ const Heading = "[Compressed History]"
 // of every request from then on.
 func MaxSummary(window int) int { return max(200, window/8) }
 
+// MaxTranscript is how many tokens a transcript that stands for itself may have: as a
+// summary, and so few that putting it in the place of the older rows is worth it where
+// that can be. Sizes are weights, as Worth takes them.
+func MaxTranscript(window, all, older int) int {
+	return max(100, min(MaxSummary(window), (older-all/4)/quarters))
+}
+
 // Request is what a model is asked for a summary of a transcript.
 func Request(transcript string) []chat.Message {
 	return []chat.Message{

@@ -52,34 +52,37 @@ func (t *Transcript) Add(m chat.Message) {
 	t.entries = append(t.entries, entry)
 }
 
-// Text is the transcript in order, the newest entries up to about maxTokens.
+// Text is the transcript in order: the newest entries up to about maxTokens, none of
+// which takes more than a quarter of it.
 func (t *Transcript) Text(maxTokens int) string {
 	left := maxTokens * quarters
 	earlier := cut(t.earlier, left/2)
 	left -= units(earlier)
-	missing := t.missing
+	most := max(left/4, minEntry)
+	kept := 0
 	var out []string
-	for i, e := range t.entries {
-		size := units(e) + 2
-		if size > left {
-			if len(out) == 0 { // something is better than nothing
-				out, i = append(out, cut(e, left)), i+1
-			}
-			missing += len(t.entries) - i
+	for _, e := range t.entries {
+		e = cut(e, most)
+		if left -= units(e) + len(between); left < 0 {
 			break
 		}
-		left -= size
 		out = append(out, e)
+		kept++
 	}
 	slices.Reverse(out)
-	if missing > 0 {
+	if missing := t.missing + len(t.entries) - kept; missing > 0 {
 		out = slices.Insert(out, 0, fmt.Sprintf("(%d older entries are left out here)", missing))
 	}
 	if earlier != "" {
 		out = slices.Insert(out, 0, earlier)
 	}
-	return strings.Join(out, "\n\n")
+	return strings.Join(out, between)
 }
+
+const (
+	between  = "\n\n"
+	minEntry = 200 // units: less of an entry says nothing
+)
 
 // render writes a message as it stands in a transcript, "" = it says nothing.
 func render(m chat.Message) string {
