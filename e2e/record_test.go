@@ -9,11 +9,15 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	enumspb "go.temporal.io/api/enums/v1"
+	historypb "go.temporal.io/api/history/v1"
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/reflect/protoreflect"
 
+	"picobot/activities"
 	"picobot/internal/chat"
 	"picobot/internal/flow"
+	"picobot/store"
 )
 
 var record = flag.String("record", "", "directory to write the histories of this build to, for workflows' replay test")
@@ -65,19 +69,54 @@ func TestHistories_Replay(t *testing.T) {
 			s.idle(sessionID)
 			h := s.history(sessionID, runID)
 			require.NoError(t, replay(h))
-			if *record == "" {
-				return
-			}
-			host, err := os.Hostname()
-			require.NoError(t, err)
-			for _, e := range h.Events {
-				anonymous(e.ProtoReflect(), host)
-			}
-			data, err := protojson.MarshalOptions{Multiline: true}.Marshal(h)
-			require.NoError(t, err)
-			require.NoError(t, os.WriteFile(filepath.Join(*record, name+".json"), data, 0o644))
+			keep(t, name, h)
 		})
 	}
+}
+
+// So must the work beside its turns, and the run that starts it.
+func TestHistories_WorkBesideTurns_Replay(t *testing.T) {
+	s := newStack(t)
+	s.acts.TitleAfter = 2
+	s.acts.Compaction = activities.Compaction{Threshold: 1e-6, KeepTurns: 1}
+	s.await(s.say("beside", strings.Repeat("a long message ", 10_000)))
+	turn := s.await(s.say("beside", "hello"))
+	s.idle(turn.SessionID)
+	for name, id := range map[string]string{
+		"beside":     flow.SessionWorkflowID(turn.SessionID),
+		"compaction": flow.CompactionWorkflowID(turn.SessionID),
+		"title":      flow.TitleWorkflowID(turn.SessionID),
+	} {
+		t.Run(name, func(t *testing.T) {
+			s.eventually(time.Minute, "the workflow has closed", func() bool { return s.statusOf(id) == enumspb.WORKFLOW_EXECUTION_STATUS_COMPLETED })
+			run := ""
+			if name == "beside" {
+				run = turn.RunID
+			}
+			h := s.historyOf(id, run)
+			require.NoError(t, replay(h))
+			keep(t, name, h)
+		})
+	}
+	all, err := s.record.Compactions(t.Context(), turn.SessionID)
+	require.NoError(t, err)
+	require.Equal(t, store.CompactionCommitted, all[0].State)
+}
+
+// keep writes a history down if that was asked for.
+func keep(t *testing.T, name string, h *historypb.History) {
+	t.Helper()
+	if *record == "" {
+		return
+	}
+	host, err := os.Hostname()
+	require.NoError(t, err)
+	for _, e := range h.Events {
+		anonymous(e.ProtoReflect(), host)
+	}
+	data, err := protojson.MarshalOptions{Multiline: true}.Marshal(h)
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(filepath.Join(*record, name+".json"), data, 0o644))
 }
 
 // anonymous takes the names of this machine and its processes out of a message.

@@ -250,7 +250,11 @@ func (s *stack) idle(sessionID string) {
 }
 
 func (s *stack) status(sessionID string) enumspb.WorkflowExecutionStatus {
-	d, err := s.client.DescribeWorkflowExecution(context.Background(), flow.SessionWorkflowID(sessionID), "")
+	return s.statusOf(flow.SessionWorkflowID(sessionID))
+}
+
+func (s *stack) statusOf(workflowID string) enumspb.WorkflowExecutionStatus {
+	d, err := s.client.DescribeWorkflowExecution(context.Background(), workflowID, "")
 	if err != nil {
 		return enumspb.WORKFLOW_EXECUTION_STATUS_UNSPECIFIED
 	}
@@ -260,8 +264,13 @@ func (s *stack) status(sessionID string) enumspb.WorkflowExecutionStatus {
 // history returns the events of a session's newest run.
 func (s *stack) history(sessionID, runID string) *historypb.History {
 	s.Helper()
+	return s.historyOf(flow.SessionWorkflowID(sessionID), runID)
+}
+
+func (s *stack) historyOf(workflowID, runID string) *historypb.History {
+	s.Helper()
 	h := &historypb.History{}
-	it := s.client.GetWorkflowHistory(context.Background(), flow.SessionWorkflowID(sessionID), runID, false, enumspb.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
+	it := s.client.GetWorkflowHistory(context.Background(), workflowID, runID, false, enumspb.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
 	for it.HasNext() {
 		e, err := it.Next()
 		require.NoError(s, err)
@@ -286,9 +295,11 @@ func (quiet) Info(string, ...any)  {}
 func (quiet) Warn(string, ...any)  {}
 func (quiet) Error(string, ...any) {}
 
-// replay runs the session workflow against a history.
+// replay runs a workflow against its history.
 func replay(h *historypb.History) error {
 	r := sdkworker.NewWorkflowReplayer()
 	r.RegisterWorkflowWithOptions(workflows.Session, workflow.RegisterOptions{Name: flow.SessionWorkflow})
+	r.RegisterWorkflowWithOptions(workflows.Compaction, workflow.RegisterOptions{Name: flow.CompactionWorkflow})
+	r.RegisterWorkflowWithOptions(workflows.Title, workflow.RegisterOptions{Name: flow.TitleWorkflow})
 	return r.ReplayWorkflowHistory(quiet{}, h)
 }
