@@ -20,6 +20,7 @@ import (
 
 	"picobot/activities"
 	"picobot/gateway/dispatch"
+	"picobot/gateway/scheduler"
 	"picobot/internal/engine"
 	"picobot/internal/flow"
 	"picobot/internal/live"
@@ -54,6 +55,7 @@ type stack struct {
 	client   client.Client
 	acts     *activities.Activities
 	dispatch *dispatch.Dispatcher
+	jobs     atomic.Pointer[scheduler.Reconciler]
 	ws       *tools.Workspace
 	stopRun  context.CancelFunc
 	stopped  chan error
@@ -93,7 +95,12 @@ func (s *stack) openRecord() {
 	var err error
 	hub := live.NewHub()
 	options := store.Options{Path: filepath.Join(s.dir, "sessions.db"), Now: time.Now,
-		RetryDelays: []time.Duration{100 * time.Millisecond}, OnChange: hub.Wake}
+		RetryDelays: []time.Duration{100 * time.Millisecond}, OnChange: hub.Wake,
+		OnJobs: func() {
+			if r := s.jobs.Load(); r != nil {
+				r.Wake()
+			}
+		}}
 	if s.measured != nil {
 		options.OnWrite = s.measured.Write
 	}
@@ -110,7 +117,7 @@ func (s *stack) openRecord() {
 	s.acts = activities.New(activities.Deps{Record: s.record, Models: lateSummaries{cat, &s.summaryTakes}, Agents: agents{}, Tools: registry,
 		Prompt: prompt.NewAgentFile(filepath.Join(s.dir, "AGENT.md")), Hub: hub, Texts: text.For("en"), Now: time.Now, Logger: log(),
 		Mask: func(t string) string { return t }, Keep: s.ws.Keep, Summaries: true,
-		Compaction: activities.Compaction{KeepTurns: 3}})
+		Compaction: activities.Compaction{KeepTurns: 3}, Scheduler: activities.Scheduler{Enabled: true}})
 }
 
 // log writes warnings where go test -v shows them.
@@ -149,12 +156,16 @@ func (s *stack) serve() {
 	s.dispatch = dispatch.New(s.client, s.record, dispatch.Options{Queues: queues, SweepEvery: 500 * time.Millisecond, StuckAfter: time.Second,
 		CancelHere: s.acts.CancelTurn, Now: time.Now, Logger: log()})
 	require.NoError(s, s.dispatch.Recover(context.Background()))
+	jobs := scheduler.New(s.client, s.record, scheduler.Options{Queues: queues, Enabled: true, Tick: 200 * time.Millisecond, Settle: 11 * time.Second, Now: time.Now, Logger: log()})
+	require.NoError(s, jobs.Recover(context.Background()))
+	s.jobs.Store(jobs)
 	w := worker.New(s.client, s.acts, worker.Options{Queues: queues, MaxModelCalls: 256, MaxToolCalls: 32, MaxDeliveries: 16,
 		StopTimeout: 5 * time.Second, StickyTimeout: 5 * time.Second, Logger: log()})
 	s.serving = w.Serving
 	ctx, stop := context.WithCancel(context.Background())
-	s.stopRun, s.stopped = stop, make(chan error, 2)
+	s.stopRun, s.stopped = stop, make(chan error, 3)
 	go func() { s.stopped <- w.Run(ctx) }()
+	go func() { s.stopped <- jobs.Run(ctx) }()
 	go func() { s.stopped <- s.dispatch.Run(ctx) }()
 	s.eventually(10*time.Second, "the worker serves", s.serving)
 }
@@ -162,8 +173,9 @@ func (s *stack) serve() {
 func (s *stack) stopServing() {
 	s.Helper()
 	s.stopRun()
-	require.NoError(s, <-s.stopped)
-	require.NoError(s, <-s.stopped)
+	for range cap(s.stopped) {
+		require.NoError(s, <-s.stopped)
+	}
 }
 
 func (s *stack) stop() {

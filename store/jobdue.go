@@ -16,10 +16,11 @@ const (
 	maxLook    = 50_000 // slots of one job that are looked at
 )
 
-// AccountJob writes down what became of a job's slots up to a moment that nobody has
-// run: skipped because the job still ran, missed, or to be caught up with now (the
-// run it returns, which Temporal must be told to begin).
-func (s *Store) AccountJob(ctx context.Context, id string, until time.Time) (catchUp *JobRun, err error) {
+// AccountJob writes down what became of a job's slots up to now that nobody has run:
+// skipped because the job still ran, missed, or to be caught up with (the run it
+// returns, which Temporal must be told to begin). Slots after settled may still be
+// started; of those only what the job's own run kept from it is written down.
+func (s *Store) AccountJob(ctx context.Context, id string, settled time.Time) (catchUp *JobRun, err error) {
 	err = s.update(ctx, func(t *tx) error {
 		catchUp = nil
 		j, err := jobByID(t, id)
@@ -33,7 +34,7 @@ func (s *Store) AccountJob(ctx context.Context, id string, until time.Time) (cat
 		if err != nil {
 			return err
 		}
-		catchUp, err = t.account(&j, plan, until)
+		catchUp, err = t.account(&j, plan, settled)
 		if err != nil {
 			return err
 		}
@@ -42,8 +43,8 @@ func (s *Store) AccountJob(ctx context.Context, id string, until time.Time) (cat
 	return catchUp, err
 }
 
-func (t *tx) account(job *Job, plan schedule.Plan, until time.Time) (catchUp *JobRun, err error) {
-	due, more, err := t.unaccounted(*job, plan, until)
+func (t *tx) account(job *Job, plan schedule.Plan, settled time.Time) (catchUp *JobRun, err error) {
+	due, more, err := t.unaccounted(*job, plan, time.UnixMilli(t.at))
 	if err != nil {
 		return nil, err
 	}
@@ -56,14 +57,16 @@ func (t *tx) account(job *Job, plan schedule.Plan, until time.Time) (catchUp *Jo
 		if err != nil {
 			return nil, err
 		}
+		var covered bool // it came while the job ran, and does not only wait for the end of that
+		if err := t.row(`SELECT EXISTS (SELECT 1 FROM job_runs WHERE job_id = ?1 AND started_at <= ?2 AND (finished_at IS NULL OR finished_at >= ?2))`,
+			j.ID, slot.UnixMilli()).Scan(&covered); err != nil {
+			return nil, err
+		}
+		if slot.After(settled) && !covered {
+			break
+		}
 		if status == RunSkipped {
-			// Skipped is what came while the job ran, not what waits since before.
-			var before bool
-			if err := t.row(`SELECT NOT EXISTS (SELECT 1 FROM job_runs WHERE job_id = ?1 AND started_at <= ?2 AND (finished_at IS NULL OR finished_at >= ?2))`,
-				j.ID, slot.UnixMilli()).Scan(&before); err != nil {
-				return nil, err
-			}
-			if before {
+			if !covered {
 				if status, why = t.waiting(j, plan, slot); status == RunRunning {
 					return catchUp, nil // its turn comes when the job has ended
 				}

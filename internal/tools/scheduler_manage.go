@@ -25,9 +25,9 @@ type schedulerManageArgs struct {
 // jobShape is what the model is told of a job; schedule.Parse checks it.
 type jobShape struct {
 	ID       string `json:"id" jsonschema:"a short name, such as agent.water_plants"`
-	Kind     string `json:"kind" jsonschema:"what it does"`
+	Kind     string `json:"kind" jsonschema:"outbound_message, agent_task or silent_agent_task"`
 	Schedule struct {
-		Type       string `json:"type" jsonschema:"what kind of schedule"`
+		Type       string `json:"type" jsonschema:"delay, interval, at or cron"`
 		Seconds    int    `json:"seconds,omitempty" jsonschema:"of a delay or an interval"`
 		Time       string `json:"time,omitempty" jsonschema:"of an at: RFC 3339, or local time such as 2027-01-31 18:30"`
 		Expression string `json:"expression,omitempty" jsonschema:"of a cron: five fields"`
@@ -39,7 +39,7 @@ type jobShape struct {
 		FreshSession bool   `json:"fresh_session,omitempty" jsonschema:"each run in a new conversation"`
 		SystemPrompt string `json:"system_prompt,omitempty" jsonschema:"more instructions for the task"`
 	} `json:"payload" jsonschema:"what it has to do"`
-	MisfirePolicy string `json:"misfire_policy,omitempty" jsonschema:"what becomes of missed runs"`
+	MisfirePolicy string `json:"misfire_policy,omitempty" jsonschema:"what becomes of missed runs: skip, run_once or run_all"`
 	Enabled       bool   `json:"enabled,omitempty" jsonschema:"false = paused; default true"`
 }
 
@@ -80,9 +80,6 @@ func SchedulerManage(o SchedulerOptions) Tool {
 			if err != nil {
 				panic(fmt.Sprintf("tools: schema of a job: %v", err)) // a mistake in the program
 			}
-			job.Properties["kind"].Enum = []any{"outbound_message", "agent_task", "silent_agent_task"}
-			job.Properties["schedule"].Properties["type"].Enum = []any{"delay", "interval", "at", "cron"}
-			job.Properties["misfire_policy"].Enum = []any{"skip", "run_once", "run_all"}
 			open(job)
 			job.Description = s.Properties["job"].Description
 			s.Properties["job"] = job
