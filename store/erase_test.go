@@ -237,7 +237,7 @@ func TestErase_EveryTableThatRefersToASession_IsKnown(t *testing.T) {
 	defer func() { require.NoError(t, db.Close()) }()
 	rows, err := db.Query(`SELECT m.name || '.' || f."from" || ' > ' || f."table" FROM sqlite_master m, pragma_foreign_key_list(m.name) f WHERE m.type = 'table' ORDER BY 1`)
 	require.NoError(t, err)
-	defer rows.Close() //nolint:errcheck // rows.Err tells what matters
+	defer rows.Close()
 	var refs []string
 	for rows.Next() {
 		var ref string
