@@ -29,6 +29,8 @@ func newMemoryMaintain(sys System, g *globals) *cobra.Command {
 		Long: `Tidy memories now, through the running gateway, of everybody whose memories have
 changed. A model plans, and a plan that would lose something is refused. This waits for
 the end; stopped with Ctrl-C, the run goes on.`,
+		Example: `  picobot memory maintain
+  picobot memory maintain --scope cli:terminal --json`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return g.remembering(cmd, sys, &f, func(ctx context.Context, v *visit) error {

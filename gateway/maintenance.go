@@ -19,8 +19,8 @@ func (s *Server) maintenanceRoutes() []route {
 		}},
 		{method: http.MethodGet, path: "/api/v1/memories/maintenance", handler: s.listMaintenance, doc: &openapi.Operation{
 			Tag: "memories", Summary: "When memories were tidied, the newest first",
-			Query:   []openapi.Param{limitParam},
-			Answers: []openapi.Answer{ok(openapi.List{Item: MaintenanceItem{}}, "The newest runs")},
+			Query:   []openapi.Param{limitParam, cursorParam},
+			Answers: []openapi.Answer{ok(openapi.List{Item: MaintenanceItem{}}, "A page of them")},
 		}},
 		{method: http.MethodGet, path: "/api/v1/memories/maintenance/{id}", handler: s.getMaintenance, doc: &openapi.Operation{
 			Tag: "memories", Summary: "A run, once a worker has begun it",
@@ -88,15 +88,16 @@ func (s *Server) postMaintain(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (s *Server) listMaintenance(w http.ResponseWriter, r *http.Request) error {
-	limit, err := limitOf(r)
+	limit, after, err := pageOf(r)
 	if err != nil {
 		return err
 	}
-	found, err := s.deps.Record.Maintenances(r.Context(), limit)
+	found, err := s.deps.Record.Maintenances(r.Context(), after, limit+1)
 	if err != nil {
 		return err
 	}
-	return writeList(w, each(found, maintenanceOf), "")
+	found, next := cutPage(found, limit, func(m store.Maintenance) store.After { return store.After{At: m.StartedAt, ID: m.ID} })
+	return writeList(w, each(found, maintenanceOf), next)
 }
 
 func (s *Server) getMaintenance(w http.ResponseWriter, r *http.Request) error {

@@ -56,11 +56,12 @@ func (s *Store) Maintenance(ctx context.Context, id string) (Maintenance, error)
 	return out, err
 }
 
-// Maintenances lists runs of maintenance, the newest first.
-func (s *Store) Maintenances(ctx context.Context, n int) ([]Maintenance, error) {
+// Maintenances lists runs of maintenance, the newest first, from behind a place on.
+func (s *Store) Maintenances(ctx context.Context, after After, n int) ([]Maintenance, error) {
 	var out []Maintenance
 	err := s.view(ctx, func(q querier) error {
-		rows, err := q.rows(`SELECT `+maintenanceColumns+` FROM memory_runs ORDER BY started_at DESC, id DESC LIMIT ?`, limit(n))
+		rows, err := q.rows(`SELECT `+maintenanceColumns+` FROM memory_runs WHERE ?2 = '' OR (started_at, id) < (?1, ?2)
+			ORDER BY started_at DESC, id DESC LIMIT ?3`, after.At, after.ID, limit(n))
 		out, err = collect(rows, err, scanMaintenance)
 		return err
 	})
