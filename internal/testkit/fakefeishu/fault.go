@@ -57,6 +57,18 @@ func (s *Server) Repair() {
 	s.faults = nil
 }
 
+// Waiting says how many faults have not happened as often as they were to.
+func (s *Server) Waiting() (n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, f := range s.faults {
+		if f.Times > 0 {
+			n++
+		}
+	}
+	return n
+}
+
 // Calls lists the requests to a path (of a method, if one is given).
 func (s *Server) Calls(method, path string) []Call {
 	s.mu.Lock()
