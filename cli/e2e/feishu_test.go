@@ -116,9 +116,14 @@ func TestFeishuMessagesAreAnsweredByTheBinary(t *testing.T) {
 // Whoever cannot log in is told why, and everything else works.
 func TestFeishuThatIsNotThereKeepsNobodyFromWorking(t *testing.T) {
 	r := newFeishuRig(t, map[string]any{"app_secret": "wrong"})
-	r.g = r.StartGateway()
+	p := r.Start("gateway")
 	r.Eventually("health says so", func() bool {
-		status, health := r.g.Health()
+		lines := p.Stdout.Lines()
+		if len(lines) < 3 {
+			return false
+		}
+		g := harness.Gateway{URL: strings.TrimPrefix(lines[0], "gateway ")}
+		status, health := g.Health()
 		channels, _ := health["channels"].(map[string]any)
 		return status == http.StatusServiceUnavailable && channels["feishu"] == "error"
 	})

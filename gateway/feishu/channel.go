@@ -28,9 +28,10 @@ type Channel struct {
 	log    *slog.Logger
 	shows  *shows // nil = nothing is shown while a turn runs
 
-	state  atomic.Value // string
-	bot    atomic.Value // string, the bot's open_id
-	event  atomic.Int64 // ms, the last event
+	state  atomic.Value           // string
+	bot    atomic.Value           // string, the bot's open_id
+	event  atomic.Int64           // ms, the last event
+	why    atomic.Pointer[string] // what was logged last of what is wrong; nil = nothing is
 	taking sync.WaitGroup
 }
 
@@ -93,6 +94,10 @@ func (c *Channel) failed(what string, err error) {
 		state = Failing
 	}
 	c.state.Store(state)
+	why := what + ": " + redact(err.Error())
+	if before := c.why.Swap(&why); before != nil && *before == why {
+		return // it was said
+	}
 	c.log.Warn(what+": trying again", "error", redact(err.Error()))
 }
 

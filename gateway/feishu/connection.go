@@ -184,6 +184,7 @@ func (c *Channel) stayConnected(ctx context.Context) {
 		now, spare = next, c.newLine()
 		c.heard()
 		c.state.Store(OK)
+		c.why.Store(nil)
 		c.log.Info("connected to feishu", "bot", c.botID())
 		why := c.watch(ctx, now)
 		if ctx.Err() != nil {
