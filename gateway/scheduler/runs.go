@@ -85,6 +85,16 @@ const recoverReason = "picobot was restarted: the run goes on from the record in
 // for its timeouts; Run starts them anew from the record. It is for a gateway that is
 // the only one to run work, before its worker does.
 func (r *Reconciler) Recover(ctx context.Context) error {
+	// The list may not have what was started last: the record names it.
+	runs, err := r.record.RunningJobRuns(ctx)
+	if err != nil {
+		return fmt.Errorf("recover: %w", err)
+	}
+	for _, run := range runs {
+		if run.WorkflowID != "" {
+			r.terminate(ctx, run.WorkflowID, run.RunID)
+		}
+	}
 	var page []byte
 	for {
 		resp, err := r.client.ListWorkflow(ctx, &workflowservice.ListWorkflowExecutionsRequest{
@@ -99,12 +109,18 @@ func (r *Reconciler) Recover(ctx context.Context) error {
 			if !strings.HasPrefix(id, flow.JobWorkflowID("")) {
 				continue
 			}
-			if err := r.client.TerminateWorkflow(ctx, id, e.GetExecution().GetRunId(), recoverReason); err != nil && !gone(err) {
-				r.opts.Logger.Error("recover: a run of a job could not be ended", "workflow", id, "error", err)
-			}
+			r.terminate(ctx, id, e.GetExecution().GetRunId())
 		}
 		if page = resp.GetNextPageToken(); len(page) == 0 {
 			return nil
 		}
+	}
+}
+
+func (r *Reconciler) terminate(ctx context.Context, id, runID string) {
+	ctx, stop := context.WithTimeout(ctx, callTimeout)
+	defer stop()
+	if err := r.client.TerminateWorkflow(ctx, id, runID, recoverReason); err != nil && !gone(err) {
+		r.opts.Logger.Error("recover: a run of a job could not be ended", "workflow", id, "error", err)
 	}
 }
