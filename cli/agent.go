@@ -19,6 +19,7 @@ import (
 	"picobot/cli/connect"
 	"picobot/cli/logging"
 	"picobot/cli/terminal"
+	"picobot/cli/terminal/tui"
 	"picobot/internal/id"
 	"picobot/internal/protocol"
 	"picobot/internal/text"
@@ -90,13 +91,15 @@ func loopback(host string) bool {
 type conversation struct {
 	frame func(protocol.ServerFrame)
 	say   func(string)
+	lost  func(error)
 	// earlier shows rows from before; nil where they are of no interest.
 	earlier func([]protocol.Message)
 	// cancel is what a SIGINT stops.
 	cancel func(c *client.Client) bool
 	// hold talks until it is over. inside tells whether the gateway runs in this process.
-	hold  func(ctx context.Context, c *client.Client, inside func() bool) error
-	close func() error
+	hold func(ctx context.Context, c *client.Client, inside func() bool) error
+	// broke, if set, is told that the conversation cannot go on: nobody may be waiting.
+	broke func(error)
 }
 
 func runAgent(ctx context.Context, sys System, g *globals, f agentFlags, oneMessage bool) (err error) {
@@ -104,18 +107,23 @@ func runAgent(ctx context.Context, sys System, g *globals, f agentFlags, oneMess
 	if err != nil {
 		return err
 	}
-	talk, err := newConversation(sys, o, f, oneMessage)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, talk.close()) }()
-	o.Say, o.Command = talk.say, "agent"
-
 	clientID, err := o.Home.ClientID()
 	if err != nil {
 		return err
 	}
+	chatID := f.chat
+	if chatID == "" {
+		chatID = clientID
+	}
 	texts := text.For(o.Config.Locale)
+	var finder *connect.Finder
+	talk, err := newConversation(sys, o, f, oneMessage, func(ctx context.Context) ([]tui.Session, error) {
+		return dialogs(ctx, finder.At(), chatID)
+	})
+	if err != nil {
+		return err
+	}
+	o.Say, o.Command = talk.say, "agent"
 	hello := protocol.Hello{ClientID: clientID, ChatID: f.chat, SessionID: f.session, Agent: f.agent}
 	if o.Config.Named("locale") {
 		hello.Locale = o.Config.Locale
@@ -123,7 +131,7 @@ func runAgent(ctx context.Context, sys System, g *globals, f agentFlags, oneMess
 	httpClient := &http.Client{Transport: &http.Transport{}} // no proxy stands between a person and their own gateway
 	defer httpClient.CloseIdleConnections()
 	var inside atomic.Bool
-	finder := connect.New(connect.Options{
+	finder = connect.New(connect.Options{
 		Home:  o.Home,
 		URL:   f.gateway,
 		Addr:  o.Config.Gateway.Addr,
@@ -143,24 +151,25 @@ func runAgent(ctx context.Context, sys System, g *globals, f agentFlags, oneMess
 		Hello:   hello,
 		NewID:   id.NewMaker(sys.Now).New,
 		OnFrame: talk.frame,
-		OnLost: func(error) {
-			talk.say(texts.Say(text.GatewayLost{}))
-		},
-		HTTP:   httpClient,
-		Timing: client.DefaultTiming(),
+		OnLost:  talk.lost,
+		HTTP:    httpClient,
+		Timing:  client.DefaultTiming(),
 	}
 	if talk.earlier != nil {
 		options.Earlier, options.OnEarlier = earlierRows, talk.earlier
 	}
 	c := client.New(options)
 
-	ctx, stop := sys.interruptible(ctx, func() bool { return talk.cancel(c) }, talk.say)
+	ctx, stop := sys.interruptible(ctx, func() bool { return talk.cancel(c) }, func() { talk.say(texts.Say(text.StoppingTurn{})) })
 	defer stop()
 	runCtx, hangUp := context.WithCancel(ctx)
 	ran := make(chan struct{})
 	go func() {
 		defer close(ran)
-		_ = c.Run(runCtx) // whoever waits for an answer is told
+		// Whoever waits for an answer is told, too.
+		if err := c.Run(runCtx); runCtx.Err() == nil && talk.broke != nil {
+			talk.broke(err)
+		}
 	}()
 	err = talk.hold(ctx, c, inside.Load)
 	hangUp()
@@ -171,14 +180,20 @@ func runAgent(ctx context.Context, sys System, g *globals, f agentFlags, oneMess
 // earlierRows is how many rows are asked for to find the last texts among them.
 const earlierRows = 60
 
-// newConversation chooses the way to talk.
-func newConversation(sys System, o app.Options, f agentFlags, oneMessage bool) (conversation, error) {
-	if !oneMessage && !f.json && sys.Terminal {
-		return newInteractive(o)
+// newConversation chooses the way to talk. list lists the chat's dialogs.
+func newConversation(sys System, o app.Options, f agentFlags, oneMessage bool, list listDialogs) (conversation, error) {
+	words := text.For(o.Config.Locale)
+	if !oneMessage && !f.json && sys.Terminal && sys.getenv("TERM") != "dumb" {
+		return onTerminal(sys, o, words, list)
 	}
-	aside := terminal.NewAside(sys.Stderr)
-	out := terminal.Output{Stdout: sys.Stdout, Stderr: sys.Stderr, JSON: f.json}
-	talk := conversation{frame: aside.Frame, say: aside.Say, cancel: (*client.Client).Cancel, close: func() error { return nil }}
+	aside := terminal.NewAside(sys.Stderr, words)
+	out := terminal.Output{Stdout: sys.Stdout, Stderr: sys.Stderr, JSON: f.json, Words: words}
+	talk := conversation{
+		frame:  aside.Frame,
+		say:    aside.Say,
+		lost:   func(error) { aside.Say(words.Say(text.GatewayLost{})) },
+		cancel: (*client.Client).Cancel,
+	}
 	if oneMessage {
 		talk.hold = func(ctx context.Context, c *client.Client, _ func() bool) error {
 			return terminal.One(ctx, c, f.message, out)
@@ -189,29 +204,6 @@ func newConversation(sys System, o app.Options, f agentFlags, oneMessage bool) (
 		return terminal.Lines(ctx, c, sys.Stdin, o.Config.Gateway.MaxMessageBytes, out)
 	}
 	return talk, nil
-}
-
-func newInteractive(o app.Options) (conversation, error) {
-	editor, err := terminal.NewReadline("> ", filepath.Join(o.Home.Dir, "history"))
-	if err != nil {
-		return conversation{}, err
-	}
-	screen := terminal.NewScreen(editor)
-	return conversation{
-		frame: screen.Frame,
-		say:   screen.Say,
-		earlier: func(rows []protocol.Message) {
-			width, height := editor.Size()
-			screen.Earlier(rows, width, height)
-		},
-		cancel: (*client.Client).CancelRunning,
-		hold: func(ctx context.Context, c *client.Client, inside func() bool) error {
-			// The terminal is given back before a gateway in this process stops, which may
-			// take its time: Ctrl-C is a signal again then.
-			return errors.Join(terminal.Interactive(ctx, c, editor, screen, inside), editor.Close())
-		},
-		close: editor.Close,
-	}, nil
 }
 
 // token is what a client of this home presents.
@@ -243,7 +235,7 @@ func startGateway(sys System, g *globals, o app.Options) func(context.Context, f
 
 // interruptible is untilSignal for a conversation: the first Ctrl-C of a turn only
 // stops that turn.
-func (s System) interruptible(ctx context.Context, cancelTurn func() bool, say func(string)) (context.Context, context.CancelFunc) {
+func (s System) interruptible(ctx context.Context, cancelTurn func() bool, stopping func()) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(ctx)
 	released := make(chan struct{})
 	go func() {
@@ -256,7 +248,7 @@ func (s System) interruptible(ctx context.Context, cancelTurn func() bool, say f
 				case asked:
 					s.Exit(exitKilled)
 				case sig == syscall.SIGINT && cancelTurn():
-					say("stopping the turn; Ctrl-C again leaves")
+					stopping()
 				default:
 					asked = true
 					cancel()

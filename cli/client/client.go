@@ -126,8 +126,8 @@ func (c *Client) Do(ctx context.Context, text string) (Outcome, error) {
 
 // Send sends a message, after those that were sent before it, and returns how to wait
 // for its answer as Do does.
-func (c *Client) Send(text string) (wait func(context.Context) (Outcome, error)) {
-	x := c.state.add(c.o.NewID(), text)
+func (c *Client) Send(text string, media ...protocol.Media) (wait func(context.Context) (Outcome, error)) {
+	x := c.state.add(c.o.NewID(), text, media...)
 	c.poke()
 	return func(ctx context.Context) (Outcome, error) { return c.wait(ctx, x) }
 }

@@ -38,6 +38,7 @@ type state struct {
 // exchange is a message and what has become of it so far.
 type exchange struct {
 	id, text string
+	media    []protocol.Media
 	sentOn   int // connection it was last sent on
 	tries    int // connections on which it was the next to be accepted
 	accepted *protocol.Accepted
@@ -69,10 +70,10 @@ func (s *state) session() string {
 	return s.sessionID
 }
 
-func (s *state) add(id, text string) *exchange {
+func (s *state) add(id, text string, media ...protocol.Media) *exchange {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	x := &exchange{id: id, text: text, done: make(chan result, 1)}
+	x := &exchange{id: id, text: text, media: media, done: make(chan result, 1)}
 	s.exchanges = append(s.exchanges, x)
 	return x
 }
@@ -153,7 +154,7 @@ func (s *state) pending() []protocol.ClientFrame {
 				x.fromSeq, x.session = s.lastSeq, s.sessionID
 			}
 			x.sentOn = s.conn
-			out = append(out, protocol.UserMessage{ID: x.id, Content: x.text})
+			out = append(out, protocol.UserMessage{ID: x.id, Content: x.text, Media: x.media})
 		}
 		if x.cancel && x.accepted != nil && x.accepted.TurnID != "" && x.final == nil && x.cancelOn != s.conn {
 			x.cancelOn = s.conn

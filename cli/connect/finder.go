@@ -34,7 +34,7 @@ type Options struct {
 }
 
 // Finder finds a gateway, again and again: the one it found may go away. Not safe
-// for concurrent use, except for Close.
+// for concurrent use, except for Close and At.
 type Finder struct {
 	o     Options
 	found bool // a gateway has been found before
@@ -43,6 +43,7 @@ type Finder struct {
 
 	mu  sync.Mutex
 	own *own
+	at  client.Endpoint // what Locate returned last
 }
 
 // own is a gateway that runs in this process.
@@ -67,7 +68,18 @@ func (f *Finder) Locate(ctx context.Context) (client.Endpoint, error) {
 		return client.Endpoint{}, err
 	}
 	f.found = true
-	return client.Endpoint{URL: url, Token: token}, nil
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.at = client.Endpoint{URL: url, Token: token}
+	return f.at, nil
+}
+
+// At returns the gateway that was found last, a zero Endpoint before one was. It is
+// safe for concurrent use.
+func (f *Finder) At() client.Endpoint {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.at
 }
 
 func (f *Finder) locate(ctx context.Context) (string, error) {

@@ -17,12 +17,12 @@ func TestConversationOnATerminal(t *testing.T) {
 
 	term.Type("calc 12*7\r")
 	term.Shows("calculator: 84", 1)
-	term.Shows("· calculator: 12*7", 1)
+	term.Shows("✓ calculator: 12*7", 1)
 
 	term.Type("slow 60\r")
 	h.Eventually("the turn runs", func() bool { return len(h.Record(`SELECT 1 FROM turns WHERE status = 'running'`)) == 1 })
 	term.Type("\x03") // Ctrl-C
-	term.Shows("cancelled", 1)
+	term.Shows("the turn was cancelled", 1)
 
 	term.Type("again\r")
 	term.Shows("echo: again", 1)
@@ -31,8 +31,11 @@ func TestConversationOnATerminal(t *testing.T) {
 		t.Errorf("exit code %d", r.Code)
 	}
 	same(t, "turns", h.Record(`SELECT status FROM turns ORDER BY id`), "completed", "cancelled", "completed")
-	if got := strings.Count(term.Screen.String(), "calculator: 84"); got != 1 {
+	if got := term.Count("calculator: 84"); got != 1 {
 		t.Errorf("the answer was shown %d times", got)
+	}
+	if strings.Contains(term.Output.String(), "\x1b[6n") {
+		t.Error("the terminal was asked where its cursor is")
 	}
 
 	path := filepath.Join(h.Home, "history")
@@ -47,7 +50,7 @@ func TestConversationOnATerminal(t *testing.T) {
 	term = h.StartTerminal("agent")
 	term.Shows("Ctrl-D leaves", 1)
 	term.Type("\x1b[A\r") // up, enter
-	term.Shows("echo: again", 1)
+	h.Eventually("it is answered again", func() bool { return len(h.Record(`SELECT 1 FROM messages WHERE content = 'echo: again'`)) == 2 })
 	term.Type("\x04")
 	if r := term.Wait(); r.Code != 0 {
 		t.Errorf("exit code %d", r.Code)
@@ -84,7 +87,7 @@ func TestTypingGoesOnWhileATurnRuns(t *testing.T) {
 	term.Type("slow 60\r")
 	running(h, 1)
 	term.Type("/help\r") // is answered at once
-	term.Shows("/stop", 1)
+	term.Shows("Commands:", 1)
 	term.Type("next\r") // waits for its turn
 	h.Eventually("the message is taken", func() bool { return len(h.Record(`SELECT 1 FROM turns`)) == 2 })
 	term.Type("/stop\r")
@@ -115,7 +118,7 @@ func TestTypingGoesOnWhileATurnRuns(t *testing.T) {
 	term = h.StartTerminal("agent")
 	term.Shows("> slow 60", 1)
 	for _, seen := range []string{"earlier", "echo: half a line"} {
-		if n := strings.Count(term.Screen.String(), seen); n != 1 {
+		if n := term.Count(seen); n != 1 {
 			t.Errorf("%q is shown %d times", seen, n)
 		}
 	}
@@ -141,4 +144,98 @@ func TestWhoLeavesWithTheirGatewayIsToldWhenTheTurnGoesOn(t *testing.T) {
 		t.Errorf("exit code %d", r.Code)
 	}
 	term.Shows("when PicoBot is started again", 1)
+}
+
+func TestTerminal_Resized_ShowsEverythingOnceInItsNewSize(t *testing.T) {
+	h := harness.New(t)
+	h.StartGateway()
+	term := h.StartTerminal("agent")
+	term.Shows("Ctrl-D leaves", 1)
+	said := strings.Repeat("很长的中文句子", 20)
+	term.Type(said + "\r")
+	term.Shows("echo:", 1)
+	term.Type("slow 60\r")
+	running(h, 1+1)
+	term.Type("中文 typed")
+	for _, size := range [][2]uint16{{40, 20}, {100, 30}, {50, 24}} {
+		term.Resize(size[0], size[1])
+		h.Eventually("the screen is drawn in its new size", func() bool {
+			lines := term.Lines()
+			screen := lines[len(lines)-int(size[1]):]
+			rule, prompt := 0, 0
+			for _, l := range screen {
+				if l == strings.Repeat("─", int(size[0])-1) {
+					rule++
+				}
+				if l == "> 中文 typed" {
+					prompt++
+				}
+			}
+			return rule == 1 && prompt == 1
+		})
+	}
+	term.Type("\x03")
+	term.Shows("the turn was cancelled", 1)
+	term.Type("\x03")
+	if r := term.Wait(); r.Code != 0 {
+		t.Errorf("exit code %d", r.Code)
+	}
+}
+
+func TestTerminal_GatewayDies_GoesOnWithoutLosingALine(t *testing.T) {
+	h := harness.New(t)
+	g := h.StartGateway()
+	term := h.StartTerminal("agent")
+	term.Shows("Ctrl-D leaves", 1)
+	term.Type("before\r")
+	term.Shows("echo: before", 1)
+	g.Kill9()
+	term.Type("after\r")
+	term.Shows("echo: after", 1)
+	for _, line := range []string{"> before", "echo: before", "> after", "echo: after", "Ctrl-D leaves"} {
+		if n := term.Count(line); n != 1 {
+			t.Errorf("%q is shown %d times", line, n)
+		}
+	}
+	term.Type("\x04")
+	if r := term.Wait(); r.Code != 0 {
+		t.Errorf("exit code %d", r.Code)
+	}
+	sound(t, h)
+}
+
+func TestTerminal_ThatIsDumb_GetsPlainLines(t *testing.T) {
+	h := harness.New(t)
+	h.StartGateway()
+	h.Env["TERM"] = "dumb"
+	term := h.StartTerminal("agent")
+	term.Type("calc 12*7\n")
+	term.Shows("calculator: 84", 1)
+	term.Type("\x04")
+	if r := term.Wait(); r.Code != 0 {
+		t.Errorf("exit code %d", r.Code)
+	}
+	if strings.Contains(term.Output.String(), "\x1b") {
+		t.Errorf("terminal codes in %q", term.Output.String())
+	}
+}
+
+func TestOneMessage_BehindAnOpenTurn_SaysThatItWaits(t *testing.T) {
+	h := harness.New(t)
+	h.StartGateway()
+	term := h.StartTerminal("agent")
+	term.Shows("Ctrl-D leaves", 1)
+	term.Type("slow 60\r")
+	running(h, 1)
+	term.Type("\x04")
+	term.Wait()
+	one := h.Start("agent", "-m", "hi")
+	h.Eventually("it is said", func() bool { return strings.Contains(one.Stderr.String(), "is still being answered") })
+	term = h.StartTerminal("agent")
+	term.Shows("Ctrl-D leaves", 1)
+	term.Shows("Working", 1)
+	term.Type("\x03")
+	if r := one.Wait(); r.Code != 0 || r.Stdout != "echo: hi\n" {
+		t.Errorf("%+v", r)
+	}
 }

@@ -26,7 +26,7 @@ func Lines(ctx context.Context, c Conversation, in io.Reader, maxBytes int, out 
 	for {
 		select {
 		case <-ctx.Done():
-			return interrupted(ctx.Err())
+			return out.told(ctx.Err())
 		case l, more := <-lines:
 			if !more {
 				if taken == 0 {

@@ -10,7 +10,7 @@ import (
 func One(ctx context.Context, c Conversation, text string, out Output) error {
 	o, err := c.Do(ctx, text)
 	if err != nil {
-		return interrupted(err)
+		return out.told(err)
 	}
-	return errors.Join(out.print(o), failure(o))
+	return errors.Join(out.print(o), out.failure(o))
 }

@@ -9,13 +9,15 @@ import (
 	"picobot/cli/client"
 	"picobot/internal/chat"
 	"picobot/internal/protocol"
+	"picobot/internal/text"
 )
 
 // Output is where a script finds answers: they, and nothing else, go to Stdout.
 type Output struct {
 	Stdout io.Writer
 	Stderr io.Writer
-	JSON   bool // one object per answer instead of its text
+	JSON   bool            // one object per answer instead of its text
+	Words  *text.Catalogue // nil = English
 }
 
 // answer is what --json prints.
@@ -42,7 +44,7 @@ func (o Output) print(out client.Outcome) error {
 			Error:     out.Problem,
 		})
 	}
-	if failure(out) != nil {
+	if o.failure(out) != nil {
 		return nil
 	}
 	_, err := io.WriteString(o.Stdout, line(out.Reply))
@@ -51,28 +53,55 @@ func (o Output) print(out client.Outcome) error {
 
 // Aside shows what the gateway says beside answers, on a stream of its own.
 type Aside struct {
-	mu sync.Mutex
-	w  io.Writer
+	words *text.Catalogue
+
+	mu      sync.Mutex
+	w       io.Writer
+	running map[string]bool // turns that have started and not ended
+	waits   bool            // it was said that something else is answered first
 }
 
-// NewAside returns an Aside that writes to w.
-func NewAside(w io.Writer) *Aside { return &Aside{w: w} }
+// NewAside returns an Aside that writes to w, in the language of words (nil = English).
+func NewAside(w io.Writer, words *text.Catalogue) *Aside {
+	return &Aside{w: w, words: words, running: map[string]bool{}}
+}
 
 // Frame takes a frame. It is a client.Options.OnFrame.
 func (a *Aside) Frame(f protocol.ServerFrame) {
 	switch f := f.(type) {
 	case protocol.Notice:
-		a.Say(NoticeText(f))
+		a.Say(NoticeText(f, a.words))
+	case protocol.Turn:
+		if a.before(f) {
+			a.Say(said(a.words, text.EarlierAnswerFirst{}))
+		}
 	case protocol.Error:
 		if f.ID == "" {
-			a.Say(fmt.Sprintf("the gateway says: %s (%s)", Clean(f.Message), f.Code))
+			a.Say(said(a.words, text.GatewaySays{Message: Clean(f.Message), Code: f.Code}))
 		}
 	}
 }
 
-// Say writes one line.
-func (a *Aside) Say(text string) {
+// before reports whether it has to be said, which is done once, that a turn waits for
+// another one: whoever asked would take the silence for their own answer's.
+func (a *Aside) before(t protocol.Turn) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	_, _ = fmt.Fprintln(a.w, text)
+	switch {
+	case t.Status == protocol.TurnStarted:
+		a.running[t.TurnID] = true
+	case t.Status != protocol.TurnQueued:
+		delete(a.running, t.TurnID)
+	case len(a.running) > 0 && !a.running[t.TurnID] && !a.waits:
+		a.waits = true
+		return true
+	}
+	return false
+}
+
+// Say writes one line.
+func (a *Aside) Say(line string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	_, _ = fmt.Fprintln(a.w, line)
 }

@@ -3,11 +3,11 @@ package terminal
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strings"
 
 	"picobot/cli/client"
 	"picobot/internal/protocol"
+	"picobot/internal/text"
 )
 
 // Conversation sends messages and waits for their answers (client.Client).
@@ -19,41 +19,68 @@ type Conversation interface {
 }
 
 // FailedError says that a message was answered by the failure of its turn.
-type FailedError struct{ Outcome client.Outcome }
+type FailedError struct {
+	Outcome client.Outcome
+	Words   *text.Catalogue // nil = English
+}
 
 // Error says why.
-func (e *FailedError) Error() string {
+func (e *FailedError) Error() string { return said(e.Words, e.message()) }
+
+func (e *FailedError) message() text.Message {
 	o := e.Outcome
 	switch {
 	case o.Command != nil:
-		return "the command failed: " + Clean(o.Reply)
+		return text.CommandHasFailed{Detail: Clean(o.Reply)}
 	case o.Elsewhere:
-		return "the conversation turned to another dialog: the answer is in " + Clean(o.SessionID)
+		return text.AnswerElsewhere{SessionID: Clean(o.SessionID)}
 	case o.Status == protocol.TurnCancelled:
-		return "the turn was cancelled"
+		return text.TurnWasCancelled{}
 	case o.Problem != nil && o.Problem.Message != "":
-		return "the turn failed: " + Clean(o.Problem.Message)
+		return text.TurnHasFailed{Detail: Clean(o.Problem.Message)}
 	case o.Reply != "":
-		return "the turn failed: " + Clean(o.Reply)
+		return text.TurnHasFailed{Detail: Clean(o.Reply)}
 	default:
-		return "the turn failed without a reason: see the gateway's log"
+		return text.TurnFailedUnexplained{}
 	}
 }
 
-func failure(o client.Outcome) error {
-	if o.Status == protocol.TurnCompleted {
+// said is a text in the person's language.
+func said(words *text.Catalogue, m text.Message) string {
+	if words == nil {
+		words = text.For(text.English)
+	}
+	return words.Say(m)
+}
+
+func (o Output) failure(out client.Outcome) error {
+	if out.Status == protocol.TurnCompleted {
 		return nil
 	}
-	return &FailedError{o}
+	return &FailedError{Outcome: out, Words: o.Words}
 }
 
-// interrupted makes what a person is told of a wait that was broken off.
-func interrupted(err error) error {
-	if errors.Is(err, context.Canceled) {
-		return errors.New("interrupted before the answer came: a message that was accepted is still answered, look with `picobot agent`")
+// told makes what a person is told of a wait that ended without an answer.
+func (o Output) told(err error) error {
+	var refused *client.RefusedError
+	switch {
+	case errors.Is(err, context.Canceled):
+		return errors.New(said(o.Words, text.WaitInterrupted{}))
+	case errors.As(err, &refused):
+		return &notTaken{refused, said(o.Words, text.MessageRefused{Message: Clean(refused.Message), Code: refused.Code})}
+	default:
+		return err
 	}
-	return err
 }
+
+// notTaken is a RefusedError in the person's language.
+type notTaken struct {
+	*client.RefusedError
+	text string
+}
+
+func (e *notTaken) Error() string { return e.text }
+func (e *notTaken) Unwrap() error { return e.RefusedError }
 
 // Clean takes out what could drive a terminal: whatever the model or a tool wrote
 // must not move the cursor, change colours or set the title.
@@ -80,12 +107,14 @@ func line(s string) string {
 }
 
 // NoticeText is how a notice reads in a terminal.
-func NoticeText(n protocol.Notice) string {
-	text := strings.TrimRight(Clean(n.Text), "\n")
+func NoticeText(n protocol.Notice, words *text.Catalogue) string {
+	notice := strings.TrimRight(Clean(n.Text), "\n")
 	switch n.Level {
-	case "warn", "error":
-		return fmt.Sprintf("%s: %s", n.Level, text)
+	case "warn":
+		return said(words, text.NoticeWarning{Notice: notice})
+	case "error":
+		return said(words, text.NoticeError{Notice: notice})
 	default:
-		return text
+		return notice
 	}
 }

@@ -6,14 +6,13 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"picobot/cli/client"
 	"picobot/internal/chat"
 	"picobot/internal/protocol"
+	"picobot/internal/text"
 )
 
 // script answers messages: "fail …" fails, "refuse …" is refused, "cut" breaks off.
@@ -191,7 +190,7 @@ func (failingReader) Read([]byte) (int, error) { return 0, errors.New("disk on f
 
 func TestAsideShowsNoticesAndErrorsWithoutAMessage(t *testing.T) {
 	var w bytes.Buffer
-	a := NewAside(&w)
+	a := NewAside(&w, nil)
 	a.Frame(protocol.Notice{Level: "warn", Text: "offline\x1b[31m"})
 	a.Frame(protocol.Notice{Level: "message", Text: "from a job\n"})
 	a.Frame(protocol.Error{Code: "bad_frame", Message: "x"})
@@ -202,108 +201,46 @@ func TestAsideShowsNoticesAndErrorsWithoutAMessage(t *testing.T) {
 	}
 }
 
-func TestScreenShowsAnAnswerOnceHoweverItCame(t *testing.T) {
-	call := protocol.Message{TurnID: "t", Role: chat.RoleAssistant, Content: "let me see", ToolCalls: []chat.ToolCall{chat.NewToolCall("c", "bash", "{}")}}
-	for name, c := range map[string]struct {
-		frames []protocol.ServerFrame
-		want   string
-	}{
-		"streamed": {[]protocol.ServerFrame{
-			protocol.Delta{TurnID: "t", Step: 1, Attempt: 1, Kind: "text", Text: "hel"},
-			protocol.Delta{TurnID: "t", Step: 1, Attempt: 1, Kind: "text", Text: "lo"},
-			protocol.Message{TurnID: "t", Role: chat.RoleAssistant, Content: "hello"},
-		}, "hello\n"},
-		"streamed in part": {[]protocol.ServerFrame{
-			protocol.Delta{TurnID: "t", Step: 1, Attempt: 1, Kind: "text", Text: "hel"},
-			protocol.Message{TurnID: "t", Role: chat.RoleAssistant, Content: "hello"},
-		}, "hello\n"},
-		"not streamed": {[]protocol.ServerFrame{
-			protocol.Message{TurnID: "t", Role: chat.RoleAssistant, Content: "hello"},
-		}, "hello\n"},
-		"streamed twice": {[]protocol.ServerFrame{
-			protocol.Delta{TurnID: "t", Step: 1, Attempt: 1, Kind: "text", Text: "wro"},
-			protocol.Delta{TurnID: "t", Step: 1, Attempt: 2, Kind: "text", Text: "right"},
-			protocol.Message{TurnID: "t", Role: chat.RoleAssistant, Content: "right"},
-		}, "wro\n(the answer begins again)\nright\n"},
-		"streamed something else": {[]protocol.ServerFrame{
-			protocol.Delta{TurnID: "t", Step: 1, Attempt: 1, Kind: "text", Text: "lost a piece"},
-			protocol.Message{TurnID: "t", Role: chat.RoleAssistant, Content: "the whole answer"},
-		}, "lost a piece\nthe whole answer\n"},
-		"thoughts are not shown": {[]protocol.ServerFrame{
-			protocol.Delta{TurnID: "t", Step: 1, Attempt: 1, Kind: "reasoning", Text: "hmm"},
-			protocol.Message{TurnID: "t", Role: chat.RoleAssistant, Content: "yes"},
-		}, "yes\n"},
-		"with tools": {[]protocol.ServerFrame{
-			protocol.Message{TurnID: "t", Role: chat.RoleUser, Content: "mine"},
-			protocol.Delta{TurnID: "t", Step: 1, Attempt: 1, Kind: "text", Text: "let me see"},
-			call,
-			protocol.Tool{TurnID: "t", Name: "bash", Status: "started", Summary: "bash: ls\n -l"},
-			protocol.Tool{TurnID: "t", Name: "bash", Status: "unknown"},
-			protocol.Message{TurnID: "t", Role: chat.RoleTool, Content: "files"},
-			protocol.Delta{TurnID: "t", Step: 2, Attempt: 1, Kind: "text", Text: "done"},
-			protocol.Message{TurnID: "t", Role: chat.RoleAssistant, Content: "done"},
-		}, "let me see\n· bash: ls -l\n· bash: unknown\ndone\n"},
-		"terminal codes are taken out": {[]protocol.ServerFrame{
-			protocol.Delta{TurnID: "t", Step: 1, Attempt: 1, Kind: "text", Text: "a\x1b]0;title\x07b"},
-			protocol.Message{TurnID: "t", Role: chat.RoleAssistant, Content: "a\x1b]0;title\x07b\u009bc\td"},
-		}, "a]0;titlebc\td\n"},
-		"said elsewhere": {[]protocol.ServerFrame{
-			protocol.Message{TurnID: "u", Role: chat.RoleUser, Content: "from the other window"},
-		}, "> from the other window\n"},
-	} {
-		var w bytes.Buffer
-		s := NewScreen(&w)
-		s.Asked("mine")
-		for _, f := range c.frames {
-			s.Frame(f)
-		}
-		s.Answered(client.Outcome{Status: "completed"})
-		if got := w.String(); got != c.want {
-			t.Errorf("%s:\n got %q\nwant %q", name, got, c.want)
-		}
-	}
-}
-
-func TestScreenSaysWhyATurnFailedOnce(t *testing.T) {
+func TestAside_MessageBehindAnotherTurn_SaysOnceThatItWaits(t *testing.T) {
 	var w bytes.Buffer
-	s := NewScreen(&w)
-	failed := client.Outcome{TurnID: "t", Status: "failed", Problem: &protocol.Problem{Message: "no credit"}}
-	s.Asked("a")
-	s.Frame(protocol.Message{TurnID: "t", Role: chat.RoleAssistant, Marker: chat.MarkerError, Content: "The account has no credit."})
-	s.Answered(failed)
-	s.Asked("b")
-	failed.TurnID = "u"
-	s.Answered(failed)
-	s.Asked("c")
-	s.Answered(client.Outcome{Status: "cancelled"})
-	if got, want := w.String(), "The account has no credit.\nthe turn failed: no credit\nthe turn was cancelled\n"; got != want {
+	a := NewAside(&w, nil)
+	a.Frame(protocol.Turn{TurnID: "old", Status: protocol.TurnStarted})
+	a.Frame(protocol.Turn{TurnID: "mine", Status: protocol.TurnQueued})
+	a.Frame(protocol.Turn{TurnID: "mine", Status: protocol.TurnQueued})
+	a.Frame(protocol.Turn{TurnID: "old", Status: protocol.TurnCompleted})
+	a.Frame(protocol.Turn{TurnID: "mine", Status: protocol.TurnStarted})
+	if got, want := w.String(), "An earlier message of this dialog is still being answered; yours is answered after it.\n"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
+	w.Reset()
+	a = NewAside(&w, nil)
+	a.Frame(protocol.Turn{TurnID: "mine", Status: protocol.TurnQueued})
+	a.Frame(protocol.Turn{TurnID: "mine", Status: protocol.TurnStarted})
+	if w.Len() > 0 {
+		t.Errorf("said %q of a message that waits for nothing", w.String())
+	}
 }
 
-func TestScreenGreetsOncePerSession(t *testing.T) {
+func TestChinese_NothingIsSaidInEnglish(t *testing.T) {
+	words := text.For(text.Chinese)
+	o, _, _ := outputs()
+	o.Words = words
 	var w bytes.Buffer
-	s := NewScreen(&w)
-	for range 2 {
-		s.Frame(protocol.Welcome{SessionID: "cli:a:1", Title: "Plans", Model: "gpt"})
+	a := NewAside(&w, words)
+	a.Frame(protocol.Notice{Level: "warn", Text: "甲"})
+	a.Frame(protocol.Notice{Level: "error", Text: "乙"})
+	a.Frame(protocol.Error{Code: "x", Message: "丙"})
+	for _, ask := range []string{"fail x", "stop", "refuse x"} {
+		err := One(t.Context(), &script{}, ask, o)
+		a.Say(err.Error())
 	}
-	s.Frame(protocol.Welcome{SessionID: "cli:a:2", Model: "gpt"})
-	if got := w.String(); strings.Count(got, "Plans") != 1 || strings.Count(got, "cli:a:2") != 1 {
-		t.Errorf("got %q", got)
-	}
-}
-
-func TestHistoryFileIsPrivate(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "history")
-	if err := os.WriteFile(path, []byte("old\n"), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	r, err := NewReadline("> ", path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = r.Close() }()
-	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
-		t.Errorf("mode %v, err %v", info.Mode(), err)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	a.Say(One(ctx, &script{}, "wait", o).Error())
+	got := w.String()
+	for _, english := range []string{"warn", "error:", "gateway", "turn", "failed", "cancelled", "interrupted"} {
+		if strings.Contains(got, english) {
+			t.Errorf("%q is in\n%s", english, got)
+		}
 	}
 }
