@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"picobot/internal/llm"
+	"picobot/internal/tracing"
 	"picobot/store"
 )
 
@@ -15,7 +16,8 @@ type bill struct{ calls []store.ModelCall }
 // complete makes one call and puts it on the bill.
 func (c *modelCall) complete(ctx context.Context, p llm.Provider, req llm.Request, onDelta func(llm.Delta)) (llm.Response, error) {
 	id, began := c.a.Record.NewID(), c.a.Now()
-	resp, err := p.Complete(ctx, req, onDelta)
+	traced, end := tracing.Call(ctx, req.Model.Provider, req.Model.Name)
+	resp, err := p.Complete(traced, req, onDelta)
 	call := store.ModelCall{
 		ID: id, TurnID: c.in.TurnID, Step: c.in.Step, ModelIndex: c.in.Model, Attempt: c.attempt - showAs(c.in.Model, 0),
 		Model: req.Model.Name, Provider: req.Model.Provider, Usage: resp.Usage,
@@ -27,6 +29,7 @@ func (c *modelCall) complete(ctx context.Context, p llm.Provider, req llm.Reques
 			call.Error = string(llm.KindTransport) // every provider's errors have a kind
 		}
 	}
+	end(call.Error, resp.Usage.PromptTokens, resp.Usage.CompletionTokens)
 	c.bill.calls = append(c.bill.calls, call)
 	return resp, err
 }

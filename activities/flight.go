@@ -15,6 +15,7 @@ import (
 	"picobot/internal/flow"
 	"picobot/internal/llm"
 	"picobot/internal/tools"
+	"picobot/internal/tracing"
 	"picobot/store"
 )
 
@@ -117,7 +118,7 @@ func fly[T any](ctx context.Context, a *Activities, k flightKey, fn func(context
 		return zero, a.failure(ctx, tools.ErrShutdown) // too late to begin anything
 	default:
 	}
-	fl := a.flights.start(k, func(ctx context.Context) (any, error) { return fn(ctx) })
+	fl := a.flights.start(k, func(beside context.Context) (any, error) { return fn(tracing.Beside(beside, ctx)) })
 	past := earlier(ctx)
 	alive := time.NewTicker(heartbeatEvery)
 	defer alive.Stop()

@@ -17,7 +17,6 @@ import (
 	"picobot/cli/app"
 	"picobot/cli/client"
 	"picobot/cli/connect"
-	"picobot/cli/logging"
 	"picobot/cli/terminal"
 	"picobot/cli/terminal/tui"
 	"picobot/internal/id"
@@ -221,14 +220,12 @@ func token(f agentFlags, o app.Options) (string, error) {
 // the terminal belongs to the conversation.
 func startGateway(sys System, g *globals, o app.Options) func(context.Context, func(string)) error {
 	return func(ctx context.Context, ready func(url string)) error {
-		file, err := logging.OpenFile(filepath.Join(o.Home.LogsDir(), "gateway.log"))
+		log, closeLog, err := g.logger(sys, o, filepath.Join(o.Home.LogsDir(), "gateway.log"))
 		if err != nil {
 			return err
 		}
-		defer func() { _ = file.Close() }()
-		if o.Log, err = logging.New(file, g.log, o.Scrub); err != nil {
-			return err
-		}
+		defer func() { _ = closeLog() }()
+		o.Log = log
 		return sys.Runtime.Gateway(ctx, o, func(a app.Addresses) { ready(a.Gateway) })
 	}
 }

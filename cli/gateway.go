@@ -8,7 +8,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"picobot/cli/app"
-	"picobot/cli/logging"
 	"picobot/internal/config"
 	"picobot/internal/text"
 )
@@ -24,7 +23,7 @@ One line per address is printed once it serves. Ctrl-C stops it.`,
 		Example: `  picobot gateway
   picobot gateway --addr 127.0.0.1:0 --log-format json`,
 		Args: noArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
+		RunE: func(cmd *cobra.Command, _ []string) (err error) {
 			o, err := g.prepare(sys)
 			if err != nil {
 				return err
@@ -34,9 +33,12 @@ One line per address is printed once it serves. Ctrl-C stops it.`,
 					return &usageError{err}
 				}
 			}
-			if o.Log, err = logging.New(sys.Stderr, g.log, o.Scrub); err != nil {
+			log, closeLog, err := g.logger(sys, o, "")
+			if err != nil {
 				return err
 			}
+			defer func() { err = errors.Join(err, closeLog()) }()
+			o.Log = log
 			o.Command = "gateway"
 			ctx, stop := sys.untilSignal(cmd.Context())
 			defer stop()

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"log/slog"
 	"os"
 	"path/filepath"
 
@@ -21,6 +22,7 @@ type globals struct {
 	home       string
 	configFile string
 	log        logging.Options
+	logFile    string
 }
 
 func (g *globals) register(flags *pflag.FlagSet) {
@@ -28,6 +30,7 @@ func (g *globals) register(flags *pflag.FlagSet) {
 	flags.StringVar(&g.configFile, "config", "", "configuration `file` (default config.json in the home, else ./config.json)")
 	flags.StringVar(&g.log.Level, "log-level", "info", "what to log: debug, info, warn or error")
 	flags.StringVar(&g.log.Format, "log-format", logging.FormatText, "how to log: text or json")
+	flags.StringVar(&g.logFile, "log-file", "", "log to this `file`, which is put aside when it has grown large, instead of standard error")
 }
 
 // findHome says which directory is the home, without making it.
@@ -69,10 +72,30 @@ func (g *globals) prepare(sys System) (app.Options, error) {
 		Config:  cfg,
 		Version: sys.Build.Version,
 		Now:     sys.Now,
+		Env:     sys.Env,
 		Build:   sys.Build.Version + " " + sys.Build.Commit,
 		Scrub:   scrub,
 		Say:     func(text string) { _, _ = fmt.Fprintln(sys.Stderr, text) },
 	}, nil
+}
+
+// logger returns the logger of a command that stays up, and what closes it. Without
+// --log-file it writes to otherwise; "" = standard error.
+func (g *globals) logger(sys System, o app.Options, otherwise string) (*slog.Logger, func() error, error) {
+	path := g.logFile
+	if path == "" {
+		path = otherwise
+	}
+	if path == "" {
+		log, err := logging.New(sys.Stderr, g.log, o.Scrub)
+		return log, func() error { return nil }, err
+	}
+	file, err := logging.OpenFile(path)
+	if err != nil {
+		return nil, nil, err
+	}
+	log, err := logging.New(file, g.log, o.Scrub)
+	return log, file.Close, err
 }
 
 // writeNew writes a file that only its owner may read. Unless overwrite is set, a

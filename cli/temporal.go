@@ -1,9 +1,9 @@
 package cli
 
 import (
-	"github.com/spf13/cobra"
+	"errors"
 
-	"picobot/cli/logging"
+	"github.com/spf13/cobra"
 )
 
 func newTemporal(sys System, g *globals) *cobra.Command {
@@ -16,14 +16,17 @@ against an external Temporal without installing one.`,
 		Example: `  picobot temporal
   picobot --home /tmp/temporal temporal`,
 		Args: noArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
+		RunE: func(cmd *cobra.Command, _ []string) (err error) {
 			o, err := g.prepare(sys)
 			if err != nil {
 				return err
 			}
-			if o.Log, err = logging.New(sys.Stderr, g.log, o.Scrub); err != nil {
+			log, closeLog, err := g.logger(sys, o, "")
+			if err != nil {
 				return err
 			}
+			defer func() { err = errors.Join(err, closeLog()) }()
+			o.Log = log
 			o.Command = "temporal"
 			ctx, stop := sys.untilSignal(cmd.Context())
 			defer stop()

@@ -11,6 +11,7 @@ import (
 
 	"picobot/cli/terminal"
 	"picobot/gateway"
+	"picobot/internal/tracing"
 	"picobot/store"
 )
 
@@ -53,7 +54,7 @@ func printTurn(out io.Writer, t gateway.TurnDetail, now time.Time) error {
 		{"id", t.ID}, {"status", turnState(t.Turn)}, {"session", t.SessionID}, {"channel", t.Channel}, {"chat", t.ChatID}, {"from", t.SenderID},
 		{"model", t.Model}, {"steps", fmt.Sprint(t.Steps)}, {"tokens", fmt.Sprintf("%d + %d", t.Usage.PromptTokens, t.Usage.CompletionTokens)},
 		{"accepted", moment(t.CreatedAt)}, {"begun", moment(t.StartedAt)}, {"ended", moment(t.FinishedAt)}, {"took", took(t.Turn, now)},
-		{"workflow", t.WorkflowID}, {"run", t.RunID},
+		{"workflow", t.WorkflowID}, {"run", t.RunID}, {"trace", tracing.TraceID(t.ID)},
 	}
 	if err := printFields(out, lines); err != nil {
 		return err

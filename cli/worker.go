@@ -7,7 +7,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"picobot/cli/app"
-	"picobot/cli/logging"
 	"picobot/internal/config"
 )
 
@@ -20,7 +19,7 @@ Any number of workers may run beside the gateway, on its machine and in its home
 		Example: `  picobot worker
   picobot --home /var/lib/picobot worker --log-level debug`,
 		Args: noArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
+		RunE: func(cmd *cobra.Command, _ []string) (err error) {
 			o, err := g.prepare(sys)
 			if err != nil {
 				return err
@@ -29,9 +28,12 @@ Any number of workers may run beside the gateway, on its machine and in its home
 				return errors.New(`a worker of its own needs an external Temporal: set temporal.mode to "external", or run ` +
 					"`picobot gateway`, which has its own worker")
 			}
-			if o.Log, err = logging.New(sys.Stderr, g.log, o.Scrub); err != nil {
+			log, closeLog, err := g.logger(sys, o, "")
+			if err != nil {
 				return err
 			}
+			defer func() { err = errors.Join(err, closeLog()) }()
+			o.Log = log
 			o.Command = "worker"
 			ctx, stop := sys.untilSignal(cmd.Context())
 			defer stop()

@@ -3,10 +3,22 @@ package gateway
 import (
 	"context"
 	"strings"
+	"time"
 
 	"picobot/internal/text"
 	"picobot/store"
 )
+
+// accept writes a message down.
+func (s *Server) accept(ctx context.Context, m store.Inbound) (store.Accepted, error) {
+	began := time.Now()
+	got, err := s.deps.Record.Accept(ctx, m)
+	if err == nil && !got.Duplicate && got.Command == nil {
+		s.deps.Traces.Message(m.Channel, got.SessionID, got.Turn.ID, began, time.Now())
+		s.log.Debug("a message was accepted", "channel", m.Channel, "session_id", got.SessionID, "turn_id", got.Turn.ID)
+	}
+	return got, err
+}
 
 // Ingest takes what came through another channel: a command is run, anything else is
 // written down and worked on. Once it returns without error whatever was said is
@@ -24,7 +36,7 @@ func (s *Server) Ingest(ctx context.Context, m store.Inbound) (store.Accepted, e
 	} else {
 		rctx, cancel := s.recordContext(ctx)
 		defer cancel()
-		got, err = s.deps.Record.Accept(rctx, m)
+		got, err = s.accept(rctx, m)
 	}
 	if err == nil && !got.Turn.Status.Final() {
 		s.deps.Dispatcher.Nudge(got.SessionID) // a command's answer is in the outbox

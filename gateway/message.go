@@ -50,7 +50,7 @@ func (c *conn) message(ctx context.Context, m protocol.UserMessage) {
 	in.Media = media
 	rctx, cancel := c.server.recordContext(ctx)
 	defer cancel()
-	got, err := c.server.deps.Record.Accept(rctx, in)
+	got, err := c.server.accept(rctx, in)
 	c.accepted(ctx, m.ID, got, err)
 }
 

@@ -12,6 +12,7 @@ import (
 	"picobot/internal/metrics"
 	"picobot/internal/schedule"
 	"picobot/internal/skills"
+	"picobot/internal/tracing"
 	"picobot/store"
 )
 
@@ -144,8 +145,10 @@ type Deps struct {
 	JobRules func() schedule.Rules
 	// Metrics are shown at /metrics; nil = metrics of its own.
 	Metrics *metrics.Metrics
-	Now     func() time.Time
-	Logger  *slog.Logger
+	// Traces are told of messages; nil = nobody is.
+	Traces *tracing.Tracing
+	Now    func() time.Time
+	Logger *slog.Logger
 }
 
 func (d Deps) withDefaults() (Deps, error) {

@@ -8,11 +8,13 @@ import (
 	"time"
 
 	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/interceptor"
 	"go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
 
 	"picobot/activities"
 	"picobot/internal/flow"
+	"picobot/internal/tracing"
 	"picobot/workflows"
 )
 
@@ -29,6 +31,10 @@ type Options struct {
 	// run in memory, before any other takes it.
 	StickyTimeout time.Duration
 	Logger        *slog.Logger
+	// Traces are told of what the activities do; nil = nobody is.
+	Traces *tracing.Tracing
+	// Turns looks up what is told of turns in the log and the traces; nil = nothing is told.
+	Turns Turns
 }
 
 // Worker serves the task queues of one installation.
@@ -125,6 +131,9 @@ func (w *Worker) build() (set, <-chan error) {
 			default:
 			}
 		},
+	}
+	if w.opts.Turns != nil {
+		base.Interceptors = []interceptor.WorkerInterceptor{&observer{traces: w.opts.Traces, turns: w.opts.Turns, log: w.opts.Logger, now: time.Now}}
 	}
 	only := base
 	only.DisableWorkflowWorker = true

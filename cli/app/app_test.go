@@ -271,7 +271,7 @@ func TestRegistryHasTheToolsThatAreNotDisabled(t *testing.T) {
 		t.Fatal(err)
 	}
 	open.add("the client", func() error { c.Close(); return nil })
-	p, err := newParts(o, record, nil, c, flow.Queues{Base: "q"}, &open)
+	p, err := newParts(o, record, nil, c, flow.Queues{Base: "q"}, nil, &open)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -68,6 +68,11 @@ func (r Runtime) Gateway(ctx context.Context, o Options, ready func(Addresses)) 
 	}
 	open.add("the record", record.Close)
 
+	traces, err := openTraces(ctx, o, &open)
+	if err != nil {
+		return err
+	}
+
 	// Temporal moves what the record says must move.
 	sdk, err := temporalmetrics.New(measured.Registerer())
 	if err != nil {
@@ -78,7 +83,7 @@ func (r Runtime) Gateway(ctx context.Context, o Options, ready func(Addresses)) 
 		return err
 	}
 	queues := flow.Queues{Base: cfg.Temporal.TaskQueue}
-	parts, err := newParts(o, record, hub, temporal.client, queues, &open)
+	parts, err := newParts(o, record, hub, temporal.client, queues, traces, &open)
 	if err != nil {
 		return err
 	}
@@ -137,6 +142,7 @@ func (r Runtime) Gateway(ctx context.Context, o Options, ready func(Addresses)) 
 		Skills:     parts.skills,
 		JobRules:   func() schedule.Rules { return cfg.JobRules(o.Now()) },
 		Metrics:    measured,
+		Traces:     traces,
 		Now:        o.Now,
 		Logger:     o.Log,
 	})

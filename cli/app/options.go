@@ -23,6 +23,8 @@ type Options struct {
 	Command string // who runs it, for the lock file: gateway, agent
 	Now     func() time.Time
 	Log     *slog.Logger
+	// Env looks up a variable of the environment; nil = none is set.
+	Env func(name string) (string, bool)
 	// Scrub knows what must not be seen in a log or in Temporal. It learns the secrets
 	// that come to light during the start.
 	Scrub *logging.Scrubber

@@ -26,6 +26,7 @@ import (
 	"picobot/internal/skills"
 	"picobot/internal/text"
 	"picobot/internal/tools"
+	"picobot/internal/tracing"
 	"picobot/store"
 	"picobot/worker"
 )
@@ -45,7 +46,7 @@ type parts struct {
 	mask       func(string) string
 }
 
-func newParts(o Options, record *store.Store, hub *live.Hub, c client.Client, queues flow.Queues, open *closers) (*parts, error) {
+func newParts(o Options, record *store.Store, hub *live.Hub, c client.Client, queues flow.Queues, traces *tracing.Tracing, open *closers) (*parts, error) {
 	cfg := o.Config
 	p := &parts{cfg: cfg, terminal: &terminalSender{}, mask: o.Scrub.Text}
 	var err error
@@ -108,6 +109,8 @@ func newParts(o Options, record *store.Store, hub *live.Hub, c client.Client, qu
 		StopTimeout:   stopWorker,
 		StickyTimeout: 5 * time.Second,
 		Logger:        o.Log,
+		Traces:        traces,
+		Turns:         record,
 	})
 	return p, nil
 }

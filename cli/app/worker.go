@@ -23,7 +23,11 @@ func (r Runtime) Worker(ctx context.Context, o Options, ready func(Addresses)) (
 	if err != nil {
 		return err
 	}
-	parts, err := newParts(o, record, hub, temporal.client, flow.Queues{Base: o.Config.Temporal.TaskQueue}, &open)
+	traces, err := openTraces(ctx, o, &open)
+	if err != nil {
+		return err
+	}
+	parts, err := newParts(o, record, hub, temporal.client, flow.Queues{Base: o.Config.Temporal.TaskQueue}, traces, &open)
 	if err != nil {
 		return err
 	}

@@ -26,7 +26,7 @@ func New(w io.Writer, o Options, s *Scrubber) (*slog.Logger, error) {
 	if err != nil {
 		return nil, err
 	}
-	ho := &slog.HandlerOptions{Level: level}
+	ho := &slog.HandlerOptions{Level: level, ReplaceAttr: renamed}
 	// The scrubber works on whole lines, as handlers write them: nothing that a
 	// handler does to a value can get round it.
 	out := s.Writer(w)

@@ -83,28 +83,50 @@ func TestLevelsAndFormatsAreChecked(t *testing.T) {
 	}
 }
 
-func TestLogFileIsPrivateAndPutAsideWhenLarge(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "logs", "gateway.log")
+func TestLogFile_PrivateAndPutAsideWhenLarge(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "logs")
+	path := filepath.Join(dir, "gateway.log")
 	f, err := OpenFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := f.Truncate(maxFile + 1); err != nil {
+	line := bytes.Repeat([]byte("x"), 1<<20)
+	for range maxMegabytes + 1 {
+		if _, err := f.Write(line); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := f.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if info, err := f.Stat(); err != nil || info.Mode().Perm() != 0o600 {
-		t.Errorf("mode %v, err %v", info.Mode(), err)
+	files, err := os.ReadDir(dir)
+	if err != nil || len(files) != 2 {
+		t.Fatalf("%v %v", files, err)
 	}
-	_ = f.Close()
-	f, err = OpenFile(path)
+	for _, file := range files {
+		if info, err := file.Info(); err != nil || info.Mode().Perm() != 0o600 || info.Size() > maxMegabytes<<20 {
+			t.Errorf("%s: %v %v", file.Name(), info, err)
+		}
+	}
+	if _, err := OpenFile(dir); err == nil {
+		t.Error("a directory is no log file")
+	}
+}
+
+func TestIDs_HaveOneNameWhoeverLogsThem(t *testing.T) {
+	var out bytes.Buffer
+	log, err := New(&out, Options{Level: "info", Format: FormatJSON}, NewScrubber())
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer f.Close()
-	if info, err := f.Stat(); err != nil || info.Size() != 0 {
-		t.Errorf("a new file must be empty, has %d bytes (%v)", info.Size(), err)
+	log.With("WorkflowID", "session/s", "RunID", "r").Info("the SDK's", "turn", "t", "session", "s", "job", "j")
+	var line map[string]any
+	if err := json.Unmarshal(out.Bytes(), &line); err != nil {
+		t.Fatal(err)
 	}
-	if info, err := os.Stat(path + ".1"); err != nil || info.Size() != maxFile+1 {
-		t.Errorf("the old file must be kept: %v", err)
+	for name, want := range map[string]string{"workflow_id": "session/s", "run_id": "r", "turn_id": "t", "session_id": "s", "job_id": "j"} {
+		if line[name] != want {
+			t.Errorf("%s: %v in %s", name, line[name], out.String())
+		}
 	}
 }
