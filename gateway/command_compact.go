@@ -16,7 +16,7 @@ func runCompact(keepTurns int) func(*store.CommandTx, invocation) (outcome, erro
 			return p.Cut > 0 && compact.Worth(p.Weight, p.Weight-p.Older)
 		})
 		if err != nil {
-			return outcome{}, err
+			return in.readOnly(err)
 		}
 		if !started {
 			return say(in.words.Say(text.CompactNothing{})), nil

@@ -254,7 +254,7 @@ func TestDelete_WhoElseFollowedTheDialog_IsLedOn(t *testing.T) {
 		e, ok := f.(protocol.Error)
 		return ok && e.Code == protocol.CodeReadOnly
 	})
-	for i, content := range []string{"/rename x", "/reset", "/delete", "/agent default"} {
+	for i, content := range []string{"/rename x", "/reset", "/delete", "/agent default", "/compact"} {
 		got := stays.command(fmt.Sprint("s", i), content)
 		require.False(t, got.OK, content)
 		require.Equal(t, text.For("en").Say(text.SessionReadOnly{}), got.Text)
@@ -357,7 +357,7 @@ func TestCommandsInAnotherChannelsSession_ChangeNothingThere(t *testing.T) {
 	_, home := r.connect(protocol.Hello{ChatID: "room"})
 	p, _ := r.connect(protocol.Hello{ChatID: "room", SessionID: got.SessionID})
 	before := query(r, `SELECT title || agent || active || reset_cutoff_seq || coalesce(deleted_at, '') FROM sessions WHERE id = ?`, got.SessionID)
-	for i, content := range []string{"/rename x", "/reset", "/delete", "/agent coder"} {
+	for i, content := range []string{"/rename x", "/reset", "/delete", "/agent coder", "/compact"} {
 		c := p.command(fmt.Sprint(i), content)
 		require.False(t, c.OK, content)
 		require.Equal(t, text.For("en").Say(text.SessionReadOnly{}), c.Text)

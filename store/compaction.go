@@ -204,8 +204,12 @@ func (t *tx) compactionDue(sessionID string, due Due) error {
 }
 
 // AskCompaction says that a person wants the session compacted now, and reports
-// whether there is anything to compact: worth decides it from the plan.
+// whether there is anything to compact: worth decides it from the plan. Fails with
+// ErrReadOnlySession.
 func (c *CommandTx) AskCompaction(keepTurns int, weigh func(chat.Message) int, worth func(CompactionPlan) bool) (bool, error) {
+	if !c.Writable() {
+		return false, ErrReadOnlySession
+	}
 	p, err := planCompaction(c.t, c.Session.ID, keepTurns, weigh, nil)
 	if err != nil || p.Open.ID == "" && !worth(p) {
 		return false, err

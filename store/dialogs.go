@@ -173,7 +173,10 @@ func (c *CommandTx) afterDelete() (Session, error) {
 	if !errors.Is(err, ErrNotFound) {
 		return next, err
 	}
-	next, err = scanSession(c.t.row(`SELECT `+sessionColumns+` FROM sessions WHERE channel = ? AND chat_id = ? AND deleted_at IS NULL
+	// A dialog that a job has made for a run of its own is nobody's to go on in by itself.
+	next, err = scanSession(c.t.row(`SELECT `+sessionColumns+` FROM sessions s WHERE channel = ? AND chat_id = ? AND deleted_at IS NULL
+		AND NOT EXISTS (SELECT 1 FROM turns JOIN job_runs r ON r.turn_id = turns.id
+			WHERE turns.session_id = s.id AND r.job ->> '$.payload.fresh_session')
 		ORDER BY last_active_at DESC, id DESC LIMIT 1`, c.Session.Channel, c.Session.ChatID))
 	if errors.Is(err, ErrNotFound) {
 		return c.Open("")

@@ -355,6 +355,27 @@ func TestJobRun_FreshSession_NeverBecomesTheChatsDialog(t *testing.T) {
 	require.Equal(t, 2, query[int](t, j.path, `SELECT count(*) FROM outbound_messages WHERE unnoted = 1`), "the chat's dialog hears what its people read")
 }
 
+func TestDelete_TheOnlyOtherDialogIsAJobsOwn_TheChatGetsANewOne(t *testing.T) {
+	j := newJobs(t)
+	home := accept(t, j.Store, message("1", "hi")).SessionID
+	job := aJob("a", schedule.AgentTask, every(60))
+	job.Payload.FreshSession = true
+	j.put(job)
+	j.clock.move(61 * time.Second)
+	run, ok := j.begin("a", j.job("a").NextRunAt)
+	require.True(t, ok)
+	finish(t, j.Store, run)
+
+	var next store.Session
+	commandRun(t, j.Store, message("d", "/delete"), "delete", func(tx *store.CommandTx) (store.CommandAnswer, error) {
+		var err error
+		next, _, err = tx.Delete(store.Finish{})
+		return store.CommandAnswer{SessionID: next.ID}, err
+	})
+	require.NotContains(t, []string{home, run.SessionID}, next.ID)
+	require.True(t, next.Active)
+}
+
 func TestJobRun_Silent_SaysNothingUnlessItFailsAndThenOnce(t *testing.T) {
 	j := newJobs(t)
 	j.put(aJob("a", schedule.SilentAgentTask, every(60)))
