@@ -391,6 +391,8 @@ func TestJobRun_Silent_SaysNothingUnlessItFailsAndThenOnce(t *testing.T) {
 	run, _ = j.begin("a", slot)
 	_, err := j.BeginTurn(t.Context(), store.Begin{SessionID: run.SessionID})
 	require.NoError(t, err)
+	_, err = j.BeginProgress(t.Context(), run.TurnID)
+	require.ErrorIs(t, err, store.ErrTurnEnded, "nor is it seen at work")
 	for range 2 { // an activity runs twice
 		_, err = j.FinishTurn(t.Context(), store.Finish{TurnID: run.TurnID, Status: chat.TurnFailed, Text: "no model", Deliver: true})
 		require.NoError(t, err)

@@ -252,3 +252,17 @@ func (t *tx) replyOf(turn Turn, content string, deliver bool) error {
 	_, err = t.enqueue(Outbound{Channel: target.Channel, ChatID: target.ChatID, SessionID: sess.ID, Origin: turn.ID, TurnID: turn.ID, Content: content, Unnoted: !here})
 	return err
 }
+
+// notShown fails with ErrTurnEnded for turns whose progress is nobody's business: those
+// of silent jobs, and of jobs that work in another chat than they speak to.
+func (t *tx) notShown(turn Turn) error {
+	r, err := jobOfTurn(t, turn.ID)
+	if r == nil || err != nil {
+		return err
+	}
+	sess, err := sessionByID(t, turn.SessionID)
+	if err == nil && (r.Job.Kind == schedule.SilentAgentTask || sess.ChatID != r.Job.Target.ChatID) {
+		err = fmt.Errorf("%w for those who watch: turn %s is a job's", ErrTurnEnded, turn.ID)
+	}
+	return err
+}

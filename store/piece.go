@@ -56,7 +56,11 @@ func (s *Store) BeginPiece(ctx context.Context, k PieceKey) (before Piece, err e
 // running (any more): its reply may be on its way.
 func (s *Store) BeginProgress(ctx context.Context, turnID string) (before Piece, err error) {
 	err = s.update(ctx, func(t *tx) error {
-		if _, err := t.runningTurn(turnID); err != nil {
+		turn, err := t.runningTurn(turnID)
+		if err != nil {
+			return err
+		}
+		if err := t.notShown(turn); err != nil {
 			return err
 		}
 		before, err = t.beginPiece(PieceKey{Origin: turnID}, true)
