@@ -38,7 +38,7 @@ func oneTool(more string) func(*rig, string) plan {
 }
 
 func rows(r *rig, m *message, role string) string {
-	return r.one(`SELECT count(*) FROM messages m JOIN inbound_messages i ON i.turn_id = m.turn_id WHERE i.external_id = ? AND m.role = ?`, m.token, role)
+	return r.one(`SELECT count(*) FROM messages m JOIN inbound_messages i ON i.turn_id = m.turn_id WHERE i.external_id = ? AND m.role = ? AND m.origin_seq IS NULL`, m.token, role)
 }
 
 func runs(r *rig, m *message, status string) string {

@@ -91,7 +91,7 @@ func newRig(t testing.TB) *rig {
 	r.model.Handle(r.answer)
 	r.h.Configure(map[string]any{
 		"providers": map[string]any{"fake": map[string]any{"base_url": r.model.URL(), "api_key": r.model.Key()}},
-		"models":    map[string]any{"main": map[string]any{"provider": "fake", "model": "fake-model"}},
+		"models":    map[string]any{"main": map[string]any{"provider": "fake", "model": "fake-model", "context_window_tokens": 12_000}}, // so that sessions are compacted on the way
 	})
 	t.Cleanup(func() {
 		r.unlockAll()
@@ -102,6 +102,12 @@ func newRig(t testing.TB) *rig {
 
 // answer is the fake model: it plays the message's plan, and watches.
 func (r *rig) answer(req fakeopenai.Request) fakeopenai.Step {
+	switch system := req.System(); { // work beside the turns
+	case strings.HasPrefix(system, "You name conversations"):
+		return fakeopenai.Reply{Text: "Work of a long day"}
+	case strings.HasPrefix(system, "You compress"):
+		return fakeopenai.Reply{Text: "they worked"}
+	}
 	token, _, _ := strings.Cut(req.LastUser(), " ")
 	step := 1
 	for _, m := range slices.Backward(req.Messages) {
@@ -342,7 +348,7 @@ func shown(seen []int64, ws *harness.Conn) []int64 {
 // what came after the last row it had, was shown every row once and in order.
 func (r *rig) delivered(chat string) {
 	r.Helper()
-	want := r.h.Record(`SELECT m.seq FROM messages m JOIN sessions s ON s.id = m.session_id WHERE s.chat_id = ? AND m.role <> 'system' ORDER BY m.seq`, chat)
+	want := r.h.Record(`SELECT m.seq FROM messages m JOIN sessions s ON s.id = m.session_id WHERE s.chat_id = ? AND m.role <> 'system' AND m.origin_seq IS NULL ORDER BY m.seq`, chat)
 	ws := r.socket(chat)
 	var got []int64
 	r.until("the rows of "+chat+" are shown", func() bool {
