@@ -61,6 +61,10 @@ func TestFeishuMessagesAreAnsweredByTheBinary(t *testing.T) {
 	id := r.feishu.Say(fakefeishu.Said{ChatID: "oc_p", Text: "hello"})
 	r.answer("oc_p", id, "echo: hello")
 
+	// What was asked for later comes to the chat by itself.
+	r.feishu.Say(fakefeishu.Said{ChatID: "oc_p", Text: "in 1s say wake up"})
+	r.answer("oc_p", "", "wake up")
+
 	// A group, a tool that takes a while, and the card that becomes the answer.
 	id = r.feishu.Say(fakefeishu.Said{ChatID: "oc_g", ChatType: "group", Text: "@_user_1 run sleep 3; echo done", Mentions: []fakefeishu.Mention{fakefeishu.MentionBot}})
 	card := r.answer("oc_g", id, "sleep 3")

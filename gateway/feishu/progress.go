@@ -29,7 +29,9 @@ func (a *App) mark(ctx context.Context, turn store.Turn) {
 	if err := a.opts.Record.BeginReaction(ctx, turn.ID, to.replyTo); err != nil {
 		return
 	}
-	a.react(ctx, turn.ID, to.replyTo)
+	if _, err := a.react(ctx, turn.ID, to.replyTo); err != nil {
+		a.log.Debug("a message cannot be marked", "turn", turn.ID, "error", err)
+	}
 }
 
 func chatOf(turn store.Turn) string {
@@ -40,21 +42,18 @@ func chatOf(turn store.Turn) string {
 	return key.ChatID
 }
 
-func (a *App) react(ctx context.Context, turnID, messageID string) (id string) {
+func (a *App) react(ctx context.Context, turnID, messageID string) (id string, err error) {
 	var out struct {
 		Data struct {
 			ID string `json:"reaction_id"`
 		} `json:"data"`
 	}
-	err := a.api.call(ctx, http.MethodPost, "/open-apis/im/v1/messages/"+url.PathEscape(messageID)+"/reactions", nil,
+	err = a.api.call(ctx, http.MethodPost, "/open-apis/im/v1/messages/"+url.PathEscape(messageID)+"/reactions", nil,
 		object{"reaction_type": object{"emoji_type": working}}, &out)
-	if err == nil && out.Data.ID != "" {
+	if err == nil {
 		err = a.opts.Record.ReactionShown(ctx, turnID, out.Data.ID)
 	}
-	if err != nil {
-		a.log.Debug("a message cannot be marked", "turn", turnID, "error", err)
-	}
-	return out.Data.ID
+	return out.Data.ID, err
 }
 
 // unmark takes the reaction away. It reports false when it has to be tried again.
@@ -65,11 +64,11 @@ func (a *App) unmark(ctx context.Context, turnID string) bool {
 	}
 	if r.ReactionID == "" {
 		// It may be there: the same one again is answered with its id.
-		if r.ReactionID = a.react(ctx, turnID, r.MessageID); r.ReactionID == "" {
-			return a.opts.Record.ReactionGone(ctx, turnID) == nil
-		}
+		r.ReactionID, err = a.react(ctx, turnID, r.MessageID)
 	}
-	err = a.api.call(ctx, http.MethodDelete, "/open-apis/im/v1/messages/"+url.PathEscape(r.MessageID)+"/reactions/"+url.PathEscape(r.ReactionID), nil, nil, nil)
+	if err == nil {
+		err = a.api.call(ctx, http.MethodDelete, "/open-apis/im/v1/messages/"+url.PathEscape(r.MessageID)+"/reactions/"+url.PathEscape(r.ReactionID), nil, nil, nil)
+	}
 	if err != nil && (ctx.Err() != nil || classOf(err) == later || classOf(err) == unknown) {
 		return false
 	}

@@ -165,3 +165,32 @@ func TestProgress_ThatFeishuDoesNotLet_TheAnswerComesAnyway(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []string{"interactive: done"}, r.shown("oc_p"))
 }
+
+// Two processes, an external worker and a gateway: what is older and arrives later must
+// not stand over the answer.
+func TestProgress_OlderPaintThatArrivesAfterTheAnswer_IsPaintedOver(t *testing.T) {
+	r := newRig(t, fakefeishu.Config{}, nil)
+	r.start()
+	_, turn := r.asked(fakefeishu.Said{ChatID: "oc_p", Text: "work"})
+	r.calls(turn, "get_time", `{}`)
+	r.eventually("the card is there", func() bool { return r.card("oc_p") != "" })
+	r.feishu.Arrange(fakefeishu.Fault{Method: http.MethodPatch, Body: "✅", Slow: 300 * time.Millisecond})
+	r.ran(turn, "get_time", chat.ToolCompleted)
+	r.eventually("the slow one is on its way", func() bool { return r.feishu.Waiting() == 0 })
+	other := New(r.app.opts)
+	_, err := other.Send(t.Context(), r.answer(turn, "done"))
+	require.NoError(t, err)
+	r.eventually("it is painted over", func() bool { return len(r.feishu.Calls(http.MethodPatch, "")) >= 3 && r.card("oc_p") == "done" })
+	require.Equal(t, []string{"interactive: done"}, r.shown("oc_p"))
+}
+
+func TestProgress_FeishuDownAtTheEnd_MarkIsTakenAwayLater(t *testing.T) {
+	r := newRig(t, fakefeishu.Config{}, nil)
+	r.start()
+	r.feishu.Arrange(fakefeishu.Fault{Method: http.MethodDelete, Path: "/reactions", Status: 503, Times: 2})
+	asked, turn := r.asked(fakefeishu.Said{ChatID: "oc_p", Text: "hello"})
+	r.eventually("the message is marked", func() bool { return len(r.feishu.Message(asked).Reactions) == 1 })
+	_, err := r.send(r.answer(turn, "hi"))
+	require.NoError(t, err)
+	r.eventually("the mark is gone", func() bool { return len(r.feishu.Message(asked).Reactions) == 0 })
+}

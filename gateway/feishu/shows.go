@@ -92,7 +92,9 @@ type shown struct {
 	attempt int
 	drawn   string // the card as it was painted last
 	at      time.Time
-	given   bool // no card for this one
+	given   bool      // no card for this one
+	next    time.Time // when ending it is tried again
+	wait    *backoff
 }
 
 // again is how often a turn is looked at without news.
@@ -135,7 +137,7 @@ func (w *watching) take() {
 	defer w.shows.mu.Unlock()
 	for _, id := range w.arrived {
 		if w.turns[id] == nil {
-			w.turns[id] = &shown{id: id}
+			w.turns[id] = &shown{id: id, wait: newBackoff(time.Minute)}
 		}
 	}
 	w.arrived = nil
@@ -173,7 +175,13 @@ func (w *watching) look(ctx context.Context, t *shown) (over bool) {
 		return errors.Is(err, store.ErrNotFound)
 	}
 	if turn.Status.Final() {
-		return a.conclude(ctx, turn)
+		now := a.opts.Now()
+		if now.Before(t.next) {
+			return false
+		}
+		over = a.conclude(ctx, turn)
+		t.next = now.Add(t.wait.next())
+		return over
 	}
 	if !t.begun {
 		t.begun = true
