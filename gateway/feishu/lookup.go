@@ -11,12 +11,15 @@ import (
 // maxPages bounds how far a chat is read back, 50 messages each.
 const maxPages = 20
 
-// lookUp searches a chat for a message of ours that was sent some time after since
-// and that the record does not know. "" = it is surely not there.
+// lookUp searches a chat for a message of ours that was sent some time after since,
+// that answers what it should and that the record does not know. "" = it is surely not there.
 func (a *App) lookUp(ctx context.Context, to *target, since time.Time) (id string, err error) {
 	query := url.Values{"container_id_type": {"chat"}, "container_id": {to.chatID}, "sort_type": {"ByCreateTimeAsc"}, "page_size": {"50"},
 		"start_time": {strconv.FormatInt(since.Add(-time.Minute).Unix(), 10)},
 		"end_time":   {strconv.FormatInt(since.Add(a.opts.Timing.Unknown+2*time.Minute).Unix(), 10)}}
+	if idType(to.chatID) != "chat_id" {
+		return "", errMayHaveBeenSent // which chat that is Feishu has not said
+	}
 	if to.thread {
 		if to.threadID == "" {
 			return "", errMayHaveBeenSent // the list of a chat has nothing of its threads
@@ -32,6 +35,7 @@ func (a *App) lookUp(ctx context.Context, to *target, since time.Time) (id strin
 					ID      string `json:"message_id"`
 					At      string `json:"create_time"` // ms
 					Deleted bool   `json:"deleted"`
+					Parent  string `json:"parent_id"`
 					Sender  struct {
 						ID string `json:"id"`
 					} `json:"sender"`
@@ -49,7 +53,8 @@ func (a *App) lookUp(ctx context.Context, to *target, since time.Time) (id strin
 		}
 		for _, m := range out.Data.Items {
 			at, _ := strconv.ParseInt(m.At, 10, 64) // what is no time is too early
-			if m.Sender.ID == a.opts.AppID && !m.Deleted && at >= since.Add(-time.Minute).UnixMilli() {
+			answers := m.Parent == "" || m.Parent == to.replyTo
+			if m.Sender.ID == a.opts.AppID && answers && !m.Deleted && at >= since.Add(-time.Minute).UnixMilli() {
 				ours = append(ours, m.ID)
 			}
 		}

@@ -3,6 +3,7 @@ package feishu
 import (
 	"context"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -180,7 +181,10 @@ func TestProgress_OlderPaintThatArrivesAfterTheAnswer_IsPaintedOver(t *testing.T
 	other := New(r.app.opts)
 	_, err := other.Send(t.Context(), r.answer(turn, "done"))
 	require.NoError(t, err)
-	r.eventually("it is painted over", func() bool { return len(r.feishu.Calls(http.MethodPatch, "")) >= 3 && r.card("oc_p") == "done" })
+	r.eventually("the older one has arrived", func() bool {
+		return slices.ContainsFunc(r.feishu.Shown("oc_p")[0].Patches, func(c string) bool { return strings.Contains(c, "✅") })
+	})
+	r.eventually("it is painted over", func() bool { return r.card("oc_p") == "done" })
 	require.Equal(t, []string{"interactive: done"}, r.shown("oc_p"))
 }
 

@@ -229,7 +229,7 @@ func (a *App) put(ctx context.Context, to *target, uuid, kind, content string) (
 			err = a.api.call(ctx, http.MethodPost, "/open-apis/im/v1/messages/"+url.PathEscape(to.replyTo)+"/reply", nil,
 				object{"msg_type": kind, "content": content, "uuid": uuid, "reply_in_thread": to.thread}, &out)
 		} else {
-			err = a.api.call(ctx, http.MethodPost, "/open-apis/im/v1/messages", url.Values{"receive_id_type": {"chat_id"}},
+			err = a.api.call(ctx, http.MethodPost, "/open-apis/im/v1/messages", url.Values{"receive_id_type": {idType(to.chatID)}},
 				object{"receive_id": to.chatID, "msg_type": kind, "content": content, "uuid": uuid}, &out)
 		}
 		if err == nil && out.Data.ID == "" {
@@ -247,6 +247,20 @@ func (a *App) put(ctx context.Context, to *target, uuid, kind, content string) (
 			return out.Data, err
 		}
 	}
+}
+
+// idType says what kind of id a receiver has. A job may be for a person, who is no
+// chat yet.
+func idType(id string) string {
+	switch {
+	case strings.HasPrefix(id, "ou_"):
+		return "open_id"
+	case strings.HasPrefix(id, "on_"):
+		return "union_id"
+	case strings.Contains(id, "@"):
+		return "email"
+	}
+	return "chat_id"
 }
 
 // wait keeps the distance to what the chat was sent before. Where that is long it

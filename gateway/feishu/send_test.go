@@ -278,3 +278,12 @@ func TestClassOf_WhatIsNotFeishusAnswer_MayHaveBeenDone(t *testing.T) {
 	require.Equal(t, content, classOf(&Error{Status: 400, Code: 123456}))
 	require.Equal(t, time.Minute, retryAfter(&Error{RetryAfter: time.Hour}))
 }
+
+func TestSend_ToAPerson_ByWhatKindOfIDItIs(t *testing.T) {
+	r := newRig(t, fakefeishu.Config{}, nil)
+	for i, id := range []string{"ou_alice", "on_alice"} {
+		_, err := r.app.Send(t.Context(), r.row(id, fmt.Sprint("job", i), "good morning"))
+		require.NoError(t, err)
+		require.Equal(t, []string{"interactive: good morning"}, r.shown("oc_with_"+id))
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -114,8 +115,14 @@ func (s *Server) create(r *http.Request, body []byte) (any, *apiError) {
 	if json.Unmarshal(body, &p) != nil || p.ReceiveID == "" {
 		return nil, &apiError{code: 230001, msg: "Your request contains an invalid request parameter, ext=receive_id is required."}
 	}
-	if r.URL.Query().Get("receive_id_type") != "chat_id" {
+	prefix := map[string]string{"chat_id": "oc_", "open_id": "ou_", "union_id": "on_"}[r.URL.Query().Get("receive_id_type")]
+	if prefix == "" || !strings.HasPrefix(p.ReceiveID, prefix) {
 		return nil, &apiError{code: 230001, msg: "Your request contains an invalid request parameter, ext=invalid receive_id."}
+	}
+	if prefix != "oc_" {
+		s.mu.Lock()
+		p.ReceiveID = s.chatOf("oc_with_"+p.ReceiveID, "p2p").id
+		s.mu.Unlock()
 	}
 	return s.send(p, p.ReceiveID, nil)
 }
