@@ -135,7 +135,10 @@ func runAgent(ctx context.Context, sys System, g *globals, f agentFlags, oneMess
 		URL:   f.gateway,
 		Addr:  o.Config.Gateway.Addr,
 		Token: func() (string, error) { return token(f, o) },
-		Start: startGateway(sys, g, o),
+		Start: func(ctx context.Context, ready func(string)) error {
+			defer inside.Store(false)
+			return startGateway(sys, g, o)(ctx, ready)
+		},
 		Started: func(url string) {
 			inside.Store(true)
 			talk.say(texts.Say(text.GatewayStartedInside{URL: url}))
@@ -226,7 +229,11 @@ func startGateway(sys System, g *globals, o app.Options) func(context.Context, f
 		}
 		defer func() { _ = closeLog() }()
 		o.Log = log
-		return sys.Runtime.Gateway(ctx, o, func(a app.Addresses) { ready(a.Gateway) })
+		err = sys.Runtime.Gateway(ctx, o, func(a app.Addresses) { ready(a.Gateway) })
+		if errors.Is(err, app.ErrYielded) {
+			return connect.ErrYielded
+		}
+		return err
 	}
 }
 

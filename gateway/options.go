@@ -145,6 +145,8 @@ type Deps struct {
 	JobRules func() schedule.Rules
 	// Metrics are shown at /metrics; nil = metrics of its own.
 	Metrics *metrics.Metrics
+	// Yield has this gateway give up the home, once it is asked to; nil = it stays.
+	Yield func()
 	// Traces are told of messages; nil = nobody is.
 	Traces *tracing.Tracing
 	Now    func() time.Time

@@ -26,6 +26,7 @@ func (s *Server) routes() []route {
 	return slices.Concat(
 		s.healthRoutes(),
 		s.documentRoutes(),
+		s.yieldRoutes(),
 		s.metricsRoutes(),
 		s.socketRoutes(),
 		s.sessionRoutes(),

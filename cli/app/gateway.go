@@ -37,13 +37,20 @@ type Runtime struct{ StartEngine StartEngine }
 // hub → server.
 func (r Runtime) Gateway(ctx context.Context, o Options, ready func(Addresses)) (err error) {
 	var open closers
-	defer func() { err = errors.Join(err, open.close()) }()
+	ctx, stop := context.WithCancelCause(ctx)
+	defer func() {
+		err = errors.Join(err, open.close())
+		if err == nil && errors.Is(context.Cause(ctx), ErrYielded) {
+			err = ErrYielded
+		}
+		stop(nil)
+	}()
 	cfg, embedded := o.Config, o.Config.Temporal.Mode == config.TemporalEmbedded
 
 	// The home is this process's own from here on, so whatever it finds unfinished
 	// was left by one that is dead.
 	owner := home.Owner{Command: o.Command, StartedAt: o.Now().UnixMilli(), Version: o.Version}
-	lock, err := o.Home.Lock(owner)
+	lock, err := takeHome(ctx, o, owner)
 	if err != nil {
 		return err
 	}
@@ -143,6 +150,7 @@ func (r Runtime) Gateway(ctx context.Context, o Options, ready func(Addresses)) 
 		JobRules:   func() schedule.Rules { return cfg.JobRules(o.Now()) },
 		Metrics:    measured,
 		Traces:     traces,
+		Yield:      yielding(o, stop),
 		Now:        o.Now,
 		Logger:     o.Log,
 	})
@@ -175,6 +183,15 @@ func (r Runtime) Gateway(ctx context.Context, o Options, ready func(Addresses)) 
 		}
 	}
 	return run(ctx, front, []part{dispatcher.Run, reconciler.Run, parts.worker.Run, temporal.watch, temporal.registerAttributes(o)})
+}
+
+// yielding returns how the gateway gives the home up: only one inside another command
+// does.
+func yielding(o Options, stop context.CancelCauseFunc) func() {
+	if o.Command != commandAgent {
+		return nil
+	}
+	return func() { stop(ErrYielded) }
 }
 
 // part is something that runs until its context ends.

@@ -13,6 +13,14 @@ import (
 	"picobot/internal/home"
 )
 
+// ErrYielded is what Options.Start returns when its gateway gave the home up because
+// another one asked for it.
+var ErrYielded = errors.New("another gateway has taken the home over")
+
+// giveWay is for how long, after that, no gateway is started here: the other one is
+// about to take the home.
+const giveWay = 20 * time.Second
+
 // Options say where to look.
 type Options struct {
 	Home  home.Home
@@ -52,6 +60,7 @@ type own struct {
 	url  chan string   // receives the address once it serves
 	done chan struct{} // closed when it has stopped
 	err  error         // why it stopped, once done is closed
+	end  time.Time     // when it stopped, once done is closed
 }
 
 // New returns a Finder.
@@ -103,6 +112,9 @@ func (f *Finder) locate(ctx context.Context) (string, error) {
 		default:
 			if url := baseURL(f.o.Addr); url != "" && f.answers(ctx, url) == nil {
 				return url, nil
+			}
+			if f.givesWay() {
+				break
 			}
 			url, err := f.start(ctx)
 			if err == nil {
@@ -168,6 +180,7 @@ func (f *Finder) start(ctx context.Context) (string, error) {
 	go func() {
 		defer close(g.done)
 		g.err = f.o.Start(runCtx, func(url string) { g.url <- url })
+		g.end = time.Now()
 	}()
 	select {
 	case url := <-g.url:
@@ -190,6 +203,21 @@ func (f *Finder) start(ctx context.Context) (string, error) {
 	}
 }
 
+// givesWay reports whether the gateway of this process has just made room for another.
+func (f *Finder) givesWay() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.own == nil {
+		return false
+	}
+	select {
+	case <-f.own.done:
+		return errors.Is(f.own.err, ErrYielded) && time.Since(f.own.end) < giveWay
+	default:
+		return false
+	}
+}
+
 func (f *Finder) forget() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -206,6 +234,9 @@ func (f *Finder) Close() error {
 	}
 	g.stop()
 	<-g.done
+	if errors.Is(g.err, ErrYielded) {
+		return nil
+	}
 	return g.err
 }
 

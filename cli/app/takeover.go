@@ -1,0 +1,80 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"picobot/internal/home"
+)
+
+// ErrYielded ends a gateway inside another command that gave the home up to a gateway
+// that was started to stay.
+var ErrYielded = errors.New("a gateway of its own has taken the home over")
+
+// Who may own a home for a while, and who takes it over.
+const (
+	commandAgent   = "agent"
+	commandGateway = "gateway"
+)
+
+const (
+	yieldTimeout  = 5 * time.Second  // for the answer of a gateway that is asked for the home
+	yieldPatience = 20 * time.Second // for its end; it promises 10 s
+	yieldPoll     = 50 * time.Millisecond
+)
+
+// takeHome makes this process the owner of the home. A gateway that was started to
+// stay gets it from one that only lives inside an `agent`, which connects to this one.
+func takeHome(ctx context.Context, o Options, owner home.Owner) (*home.Lock, error) {
+	lock, err := o.Home.Lock(owner)
+	held, ok := errors.AsType[*home.HeldError](err)
+	if !ok || o.Command != commandGateway || held.Owner.Command != commandAgent || held.Owner.Address == "" {
+		return lock, err
+	}
+	if refused := askForHome(ctx, o, held.Owner.Address); refused != nil {
+		o.Log.Warn("the gateway inside an agent does not give the home up", "error", refused)
+		return nil, err
+	}
+	o.Say(fmt.Sprintf("taking the home over from the gateway inside `picobot agent` (process %d)", held.Owner.PID))
+	ctx, cancel := context.WithTimeout(ctx, yieldPatience)
+	defer cancel()
+	for {
+		if lock, err = o.Home.Lock(owner); err == nil {
+			return lock, nil
+		}
+		select {
+		case <-time.After(yieldPoll):
+		case <-ctx.Done():
+			return nil, err
+		}
+	}
+}
+
+// askForHome asks the gateway at addr (host:port) to give the home up.
+func askForHome(ctx context.Context, o Options, addr string) error {
+	token, err := o.token()
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, yieldTimeout)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+addr+"/api/v1/yield", nil)
+	if err != nil {
+		return err
+	}
+	req.Header.Set("Authorization", "Bearer "+token)
+	resp, err := (&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}).Do(req)
+	if err != nil {
+		return err
+	}
+	if err := resp.Body.Close(); err != nil {
+		return err
+	}
+	if resp.StatusCode != http.StatusAccepted {
+		return fmt.Errorf("it answered with HTTP %d", resp.StatusCode)
+	}
+	return nil
+}
