@@ -96,13 +96,15 @@ type CompactionPlan struct {
 func (s *Store) PlanCompaction(ctx context.Context, sessionID string, keepTurns int, weigh func(chat.Message) int, take func(chat.Message)) (CompactionPlan, error) {
 	var p CompactionPlan
 	err := s.view(ctx, func(q querier) (err error) {
-		p, err = planCompaction(q, sessionID, keepTurns, weigh, take)
+		p, err = planCompaction(q, sessionID, keepTurns, weigh, take, func(CompactionPlan) bool { return false })
 		return err
 	})
 	return p, err
 }
 
-func planCompaction(q querier, sessionID string, keepTurns int, weigh func(chat.Message) int, take func(chat.Message)) (p CompactionPlan, err error) {
+// planCompaction reads newest first, and no more of what a summary would replace once
+// enough has been seen of it.
+func planCompaction(q querier, sessionID string, keepTurns int, weigh func(chat.Message) int, take func(chat.Message), enough func(CompactionPlan) bool) (p CompactionPlan, err error) {
 	if p.Session, err = sessionByID(q, sessionID); err != nil {
 		return p, err
 	}
@@ -140,8 +142,11 @@ func planCompaction(q querier, sessionID string, keepTurns int, weigh func(chat.
 		}
 		p.Older += w
 		// A prompt that a newer one has replaced is nobody's words, and holds no more.
-		if r.Marker != chat.MarkerAgentPrompt && r.Marker != chat.MarkerScheduledSystemPrompt && take != nil {
+		if r.Marker != chat.MarkerAgentPrompt && r.Marker != chat.MarkerScheduledSystemPrompt {
 			take(r.Message)
+		}
+		if enough(p) {
+			return p, nil
 		}
 	}
 	return p, rows.Err()
@@ -204,13 +209,15 @@ func (t *tx) compactionDue(sessionID string, due Due) error {
 }
 
 // AskCompaction says that a person wants the session compacted now, and reports
-// whether there is anything to compact: worth decides it from the plan. Fails with
+// whether there is anything to compact: worth decides it from the plan, and is asked
+// with every row that would be replaced, because the record is locked meanwhile and a
+// session that nobody ever compacted may be of any length. Fails with
 // ErrReadOnlySession.
 func (c *CommandTx) AskCompaction(keepTurns int, weigh func(chat.Message) int, worth func(CompactionPlan) bool) (bool, error) {
 	if !c.Writable() {
 		return false, ErrReadOnlySession
 	}
-	p, err := planCompaction(c.t, c.Session.ID, keepTurns, weigh, nil)
+	p, err := planCompaction(c.t, c.Session.ID, keepTurns, weigh, func(chat.Message) {}, worth)
 	if err != nil || p.Open.ID == "" && !worth(p) {
 		return false, err
 	}

@@ -379,3 +379,28 @@ func TestSetModelTitle_OnlyWhereNobodyGaveOne(t *testing.T) {
 	require.NoError(t, k.s.SetModelTitle(t.Context(), k.id, "Another fine title", nil))
 	require.Equal(t, "Mine", k.session().Title)
 }
+
+// A person asks while the record is locked: what cannot change the answer is not read.
+func TestAskCompaction_LongSession_ReadsNoMoreThanItMust(t *testing.T) {
+	s := open(t)
+	for i := range 40 {
+		turn := accept(t, s, message(fmt.Sprint(i), "hello"))
+		begin(t, s, turn.SessionID)
+		answer(t, s, turn.ID, 1, say("hi"))
+	}
+	ask := func(keep, worth int) (looked int, asked bool) {
+		t.Helper()
+		_, err := s.RunCommand(t.Context(), message(fmt.Sprint("ask", keep, worth), "/compact"), "compact", func(tx *store.CommandTx) (_ store.CommandAnswer, err error) {
+			looked = 0
+			asked, err = tx.AskCompaction(keep, func(chat.Message) int { looked++; return 1 }, func(p store.CompactionPlan) bool { return p.Older >= worth })
+			return store.CommandAnswer{}, err
+		})
+		require.NoError(t, err)
+		return looked, asked
+	}
+	looked, asked := ask(3, 4)
+	require.True(t, asked)
+	require.Equal(t, 3*2+4, looked)
+	_, asked = ask(3, 1000)
+	require.False(t, asked)
+}
