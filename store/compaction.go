@@ -142,7 +142,7 @@ func planCompaction(q querier, sessionID string, keepTurns int, weigh func(chat.
 		}
 		p.Older += w
 		// A prompt that a newer one has replaced is nobody's words, and holds no more.
-		if r.Marker != chat.MarkerAgentPrompt && r.Marker != chat.MarkerScheduledSystemPrompt {
+		if r.Marker != chat.MarkerAgentPrompt && r.Marker != chat.MarkerScheduledSystemPrompt && take != nil {
 			take(r.Message)
 		}
 		if enough(p) {
@@ -217,7 +217,7 @@ func (c *CommandTx) AskCompaction(keepTurns int, weigh func(chat.Message) int, w
 	if !c.Writable() {
 		return false, ErrReadOnlySession
 	}
-	p, err := planCompaction(c.t, c.Session.ID, keepTurns, weigh, func(chat.Message) {}, worth)
+	p, err := planCompaction(c.t, c.Session.ID, keepTurns, weigh, nil, worth)
 	if err != nil || p.Open.ID == "" && !worth(p) {
 		return false, err
 	}
