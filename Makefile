@@ -15,7 +15,10 @@ WITHOUT_ENGINE = $(filter-out $(WITH_ENGINE),$(PACKAGES))
 # measure each other.
 OF_THE_BINARY = $(filter picobot/cli/e2e%,$(WITHOUT_ENGINE))
 
-.PHONY: build test lint bench check crash fuzz clean
+# What `make release` builds for, GOOS/GOARCH.
+PLATFORMS ?= linux/amd64 linux/arm64 darwin/amd64 darwin/arm64
+
+.PHONY: build test lint bench check crash fuzz release clean
 
 build: ## the binary, ./picobot
 	go build -ldflags '-X picobot/cli.version=$(VERSION)' -o picobot .
@@ -48,6 +51,17 @@ fuzz: ## every fuzz target for a short while
 
 check: build lint test ## what CI runs
 
+# Other flags than those of everyday builds, and other systems: the Temporal server is
+# compiled again for each, which takes minutes.
+release: ## stripped static binaries and their checksums, in dist/
+	rm -rf dist && mkdir dist
+	set -e; for p in $(PLATFORMS); do \
+		out=dist/picobot_$(VERSION)_$${p%/*}_$${p#*/}; \
+		echo "$$out"; \
+		CGO_ENABLED=0 GOOS=$${p%/*} GOARCH=$${p#*/} go build -trimpath -ldflags '-s -w -X picobot/cli.version=$(VERSION)' -o "$$out" .; \
+	done
+	cd dist && sha256sum picobot_* > SHA256SUMS
+
 bin/golangci-lint:
 	GOBIN=$(CURDIR)/bin go install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_LINT_VERSION)
 
@@ -55,4 +69,4 @@ bin/workflowcheck:
 	GOBIN=$(CURDIR)/bin go install go.temporal.io/sdk/contrib/tools/workflowcheck@$(WORKFLOWCHECK_VERSION)
 
 clean:
-	rm -rf picobot bin
+	rm -rf picobot bin dist
