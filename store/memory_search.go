@@ -57,12 +57,18 @@ type memorySearch struct {
 	seen             map[string]bool
 }
 
-// match makes an FTS5 query of terms, within the scope.
+// match makes an FTS5 query of terms, within the scope and a namespace of these words:
+// whether it is exactly that one is looked at in the memory itself. (One that is signs
+// only has no words: it is found among the newest maxCandidates of all.)
 func (m *memorySearch) match(terms string) string {
-	if m.scope == "" {
-		return fmt.Sprintf(`{content memory_key namespace} : (%s)`, terms)
+	match := fmt.Sprintf(`{content memory_key namespace} : (%s)`, terms)
+	if words := memory.Segment(m.namespace); words != "" {
+		match = fmt.Sprintf(`namespace : "%s" AND %s`, words, match)
 	}
-	return fmt.Sprintf(`scope : "%s" AND {content memory_key namespace} : (%s)`, scopeTerm(m.scope), terms)
+	if m.scope != "" {
+		match = fmt.Sprintf(`scope : "%s" AND %s`, scopeTerm(m.scope), match)
+	}
+	return match
 }
 
 // add ranks what matches and adds what is new of it.

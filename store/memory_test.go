@@ -130,6 +130,22 @@ func TestSearchMemories_Namespace_Restricts(t *testing.T) {
 	require.Empty(t, found(t, s, "cli:a", "nowhere", "tea"))
 }
 
+// A search ranks the newest so many of what has its words: of the namespace that is
+// asked for, not of all.
+func TestSearchMemories_Namespace_IsFoundBehindAnyNumberOfNewerOnes(t *testing.T) {
+	s := open(t)
+	for _, namespace := range []string{"home", "家 里", "NEAR(a b) *\""} {
+		put(t, s, "cli:a", namespace, "old "+namespace, "tea at four")
+	}
+	for i := range 600 {
+		put(t, s, "cli:a", "work", fmt.Sprint("k", i), "tea at five")
+	}
+	for _, namespace := range []string{"home", "家 里", "NEAR(a b) *\""} {
+		require.Equal(t, []string{"old " + namespace}, found(t, s, "cli:a", namespace, "tea"), namespace)
+	}
+	require.Empty(t, found(t, s, "cli:a", "HOME", "tea"), "another namespace, of the same words")
+}
+
 func TestSearchMemories_AllWordsComeBeforeSome_AndCommonWordsDoNotDecide(t *testing.T) {
 	s := open(t)
 	for i := range 1200 {
