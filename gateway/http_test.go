@@ -163,6 +163,7 @@ func TestUnknownPathsAndWrongMethodsAreErrorsInJSON(t *testing.T) {
 	r.refused(http.StatusNotFound, "not_found", http.MethodPost, "/api/v1/turns/none/stop", nil)
 	r.refused(http.StatusNotFound, "not_found", http.MethodGet, "/api/v1/sessions/none", nil)
 	r.refused(http.StatusNotFound, "not_found", http.MethodGet, "/api/v1/sessions/none/messages", nil)
+	require.NotContains(t, r.logs.String(), "level=ERROR", "whoever asks for what is not there makes no noise")
 	r.refused(http.StatusMethodNotAllowed, "method_not_allowed", http.MethodPost, "/health", nil)
 	r.refused(http.StatusMethodNotAllowed, "method_not_allowed", http.MethodDelete, "/api/v1/turns", nil)
 	r.refused(http.StatusMethodNotAllowed, "method_not_allowed", http.MethodGet, "/api/v1/turns/x/stop", nil)

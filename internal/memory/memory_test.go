@@ -110,7 +110,7 @@ func TestCleanScope(t *testing.T) {
 		_, err := memory.CleanScope(good)
 		require.NoError(t, err)
 	}
-	for _, bad := range []string{"", "cli", "cli:", ":a"} {
+	for _, bad := range []string{"", "cli", "cli:", ":a", "cli:a\nb", "cli:a\x00"} {
 		_, err := memory.CleanScope(bad)
 		require.ErrorContains(t, err, "channel:sender_id")
 	}

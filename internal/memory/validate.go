@@ -90,7 +90,7 @@ func tooLong(what string, most int) error {
 // CleanScope checks a scope that an operator names: channel:sender_id.
 func CleanScope(s string) (string, error) {
 	channel, sender, ok := strings.Cut(s, ":")
-	if !ok || channel == "" || sender == "" || !utf8.ValidString(s) || len(s) > 1024 {
+	if !ok || channel == "" || sender == "" || !utf8.ValidString(s) || len(s) > 1024 || strings.ContainsFunc(s, unicode.IsControl) {
 		return "", fmt.Errorf("%q is no scope: write channel:sender_id, such as cli:alice", s)
 	}
 	return s, nil
