@@ -15,24 +15,33 @@ import (
 // Renderer makes lines of a given width. Not safe for concurrent use.
 type Renderer struct {
 	width  int
-	render *glamour.TermRenderer
+	fitted *glamour.TermRenderer // makes tables that fit
+	long   *glamour.TermRenderer // leaves lines as long as they are
 	parse  goldmark.Markdown
 }
 
 // New returns a Renderer for lines of at most width columns.
 func New(width int, colour bool) (*Renderer, error) {
 	width = max(width, 8)
-	r, err := glamour.NewTermRenderer(
+	fitted, err := newGlamour(width, colour)
+	if err != nil {
+		return nil, err
+	}
+	long, err := newGlamour(0, colour)
+	if err != nil {
+		return nil, err
+	}
+	return &Renderer{width: width, fitted: fitted, long: long, parse: goldmark.New(goldmark.WithExtensions(extension.GFM))}, nil
+}
+
+func newGlamour(width int, colour bool) (*glamour.TermRenderer, error) {
+	return glamour.NewTermRenderer(
 		glamour.WithStyles(style(colour)),
 		glamour.WithWordWrap(width),
 		glamour.WithChromaFormatter("terminal16"),
 		glamour.WithInlineTableLinks(true),
 		glamour.WithPreservedNewLines(), // models mean them
 	)
-	if err != nil {
-		return nil, err
-	}
-	return &Renderer{width: width, render: r, parse: goldmark.New(goldmark.WithExtensions(extension.GFM))}, nil
 }
 
 // hyperlink is how the library marks links. Terminals find addresses on their own,
@@ -42,11 +51,13 @@ var hyperlink = regexp.MustCompile("\x1b\\]8;[^\a\x1b]*(\a|\x1b\\\\)")
 // Lines returns the lines of a text, without empty ones at its ends. What cannot be
 // shown as Markdown is shown as it is written.
 func (r *Renderer) Lines(source string) []string {
+	// The library breaks lines at spaces only, which Chinese has none of, and forgets
+	// how far they were indented.
 	out := r.rendered(source)
-	out = ansi.Hardwrap(hyperlink.ReplaceAllString(out, ""), r.width, true)
-	lines := strings.Split(out, "\n")
-	for i, l := range lines {
-		lines[i] = trimRight(l)
+	var lines []string
+	for _, l := range strings.Split(hyperlink.ReplaceAllString(out, ""), "\n") {
+		l = trimRight(l)
+		lines = append(lines, Wrap(l, r.width, hang(ansi.Strip(l)))...)
 	}
 	for len(lines) > 0 && lines[0] == "" {
 		lines = lines[1:]
@@ -57,6 +68,19 @@ func (r *Renderer) Lines(source string) []string {
 	return lines
 }
 
+var beginning = regexp.MustCompile(`^ *(?:│ )*(?:• |\[[ x]\] |\d{1,9}\. )?`)
+
+// hang is what the further lines of a line begin with: its indent, the bar of a
+// quotation, and room below the mark of a list's item.
+func hang(l string) string {
+	return strings.Map(func(r rune) rune {
+		if r == '│' {
+			return r
+		}
+		return ' '
+	}, beginning.FindString(l))
+}
+
 // rendered is the text as the library shows it, or the text where it cannot: models
 // write things that nobody has tried.
 func (r *Renderer) rendered(source string) (out string) {
@@ -65,7 +89,11 @@ func (r *Renderer) rendered(source string) (out string) {
 			out = source
 		}
 	}()
-	out, err := r.render.Render(r.literal(source))
+	render := r.long
+	if strings.Contains(source, "|") { // there may be a table in it
+		render = r.fitted
+	}
+	out, err := render.Render(r.literal(source))
 	if err != nil {
 		return source
 	}

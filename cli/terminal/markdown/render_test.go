@@ -187,3 +187,23 @@ func FuzzLines(f *testing.F) {
 		}
 	})
 }
+
+func TestLines_LongOnes_BreakBetweenWideCharactersAndHangBelowTheirItem(t *testing.T) {
+	got := ansi.Strip(strings.Join(lines(t, 24, true, "warn: 模型没有回答，请稍后再试一次。\n\n- one two three four five six\n- 列表项很长很长很长很长很长\n\n> quoted words that go on and on\n\n```\nsome code that is longer than it\n```"), "\n"))
+	want := `warn: 模型没有回答，请稍
+后再试一次。
+
+• one two three four
+  five six
+• 列表项很长很长很长很长
+  很长
+
+│ quoted words that go
+│ on and on
+
+  some code that is
+  longer than it`
+	if got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}

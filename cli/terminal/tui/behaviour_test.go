@@ -292,7 +292,7 @@ func TestPicker_OpensADialog(t *testing.T) {
 	r.does(sessionsLoaded{sessions: list})
 	r.shows("dialogs")
 	r.types("plan", "<enter>")
-	if got := strings.Join(r.talk.sent, "|"); got != "/use cli:a:2" {
+	if got := strings.Join(r.talk.sent, "|"); got != "/use 2" {
 		t.Errorf("sent %q", got)
 	}
 	r.does(protocol.Command{ID: "1", Name: "use", OK: true, Text: "This is now the dialog: Plans 计划"},

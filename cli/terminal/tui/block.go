@@ -6,6 +6,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"picobot/cli/terminal"
+	"picobot/cli/terminal/markdown"
 	"picobot/internal/text"
 )
 
@@ -101,7 +102,11 @@ func (p page) folding(b block) []string {
 // wrap breaks plain text into lines, at spaces where there are any.
 func (p page) wrap(s string) []string {
 	s = strings.ReplaceAll(terminal.Clean(s), "\t", "    ")
-	return strings.Split(ansi.Wrap(strings.TrimRight(s, "\n"), p.width, ""), "\n")
+	var out []string
+	for _, l := range strings.Split(strings.TrimRight(s, "\n"), "\n") {
+		out = append(out, markdown.Wrap(l, p.width, "")...)
+	}
+	return out
 }
 
 func cut(s string, width int) string { return ansi.Truncate(s, width, "…") }

@@ -110,9 +110,9 @@ func (m *Model) commandsLike(word string) []candidate {
 func (m *Model) sessionsLike(word, typed string) []candidate {
 	var out []candidate
 	for _, s := range m.sessions {
-		id := s.ID[strings.LastIndexByte(s.ID, ':')+1:]
+		id := s.dialog()
 		if id != typed && fits(s.Title+" "+id, typed) {
-			out = append(out, candidate{text: word + " " + oneLine(id), label: oneLine(s.Title), help: oneLine(id), whole: true})
+			out = append(out, candidate{text: word + " " + id, label: oneLine(s.Title), help: id, whole: true})
 		}
 	}
 	return out

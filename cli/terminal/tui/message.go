@@ -1,6 +1,8 @@
 package tui
 
 import (
+	"strings"
+
 	"picobot/cli/client"
 	"picobot/internal/protocol"
 )
@@ -48,6 +50,9 @@ type Session struct {
 	ID, Title string
 	Messages  int
 }
+
+// dialog is the part of the id that /use takes.
+func (s Session) dialog() string { return oneLine(s.ID[strings.LastIndexByte(s.ID, ':')+1:]) }
 
 // Image is a file that goes with a message.
 type Image struct {

@@ -55,7 +55,7 @@ func (m Model) choices() []choice {
 				if s.ID == m.session {
 					here = " ←"
 				}
-				out = append(out, choice{text: s.ID, label: oneLine(s.Title) + here, beside: oneLine(s.ID)})
+				out = append(out, choice{text: s.dialog(), label: oneLine(s.Title) + here, beside: s.dialog()})
 			}
 		}
 	}
