@@ -120,7 +120,17 @@ func planCompaction(q querier, sessionID string, keepTurns int, weigh func(chat.
 	}
 	lasting := map[int64]bool{}
 	for _, seq := range staying {
+		if seq >= p.Cut {
+			continue // it stays with its turn
+		}
+		// Weighed before what is behind it, so that Weight without Older is known from the
+		// first row on that a summary would replace: then more of these only adds to the gain.
+		r, err := scanRow(q.row(`SELECT `+rowColumns+` FROM messages WHERE session_id = ? AND seq = ?`, sessionID, seq))
+		if err != nil {
+			return p, err
+		}
 		lasting[seq] = true
+		p.Weight += weigh(r.Message)
 	}
 	rows, err := q.rows(`SELECT `+rowColumns+` FROM messages WHERE session_id = ? AND seq > ? ORDER BY seq DESC`, sessionID, p.Session.ResetCutoffSeq)
 	if err != nil {
@@ -132,12 +142,12 @@ func planCompaction(q querier, sessionID string, keepTurns int, weigh func(chat.
 		if err != nil {
 			return p, err
 		}
-		if r.Marker == chat.MarkerWelcome {
-			continue // no model is told
+		if r.Marker == chat.MarkerWelcome || lasting[r.Seq] {
+			continue // no model is told; or it is weighed
 		}
 		w := weigh(r.Message)
 		p.Weight += w
-		if r.Seq >= p.Cut || lasting[r.Seq] {
+		if r.Seq >= p.Cut {
 			continue
 		}
 		p.Older += w

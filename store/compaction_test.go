@@ -380,6 +380,26 @@ func TestSetModelTitle_OnlyWhereNobodyGaveOne(t *testing.T) {
 	require.Equal(t, "Mine", k.session().Title)
 }
 
+// The prompt stands before everything, where no look gets to that ends early; it counts.
+func TestAskCompaction_APromptThatIsMostOfIt_LeavesNothingToGain(t *testing.T) {
+	k := newDialog(t)
+	k.turns(6)
+	query[int](t, k.path, `UPDATE messages SET content = ? WHERE marker = 'agent_prompt' RETURNING 1`, strings.Repeat("be good ", 10_000))
+	all := k.plan(2)
+	var asked bool
+	var last store.CompactionPlan
+	commandRun(t, k.s, message("compact", "/compact"), "compact", func(tx *store.CommandTx) (_ store.CommandAnswer, err error) {
+		asked, err = tx.AskCompaction(2, prompt.Weight, func(p store.CompactionPlan) bool {
+			last = p
+			return compact.Worth(p.Weight, p.Weight-p.Older)
+		})
+		return store.CommandAnswer{}, err
+	})
+	require.False(t, asked)
+	require.Equal(t, all.Weight, last.Weight)
+	require.Equal(t, all.Older, last.Older)
+}
+
 // A person asks while the record is locked: what cannot change the answer is not read.
 func TestAskCompaction_LongSession_ReadsNoMoreThanItMust(t *testing.T) {
 	s := open(t)
@@ -400,7 +420,7 @@ func TestAskCompaction_LongSession_ReadsNoMoreThanItMust(t *testing.T) {
 	}
 	looked, asked := ask(3, 4)
 	require.True(t, asked)
-	require.Equal(t, 3*2+4, looked)
+	require.Equal(t, 1+3*2+4, looked, "the prompt, what stays, what is needed of the rest")
 	_, asked = ask(3, 1000)
 	require.False(t, asked)
 }
