@@ -2,12 +2,12 @@ package cli
 
 import (
 	"encoding/json"
-	"fmt"
 	"io"
 	"strings"
-	"text/tabwriter"
 	"time"
 	"unicode"
+
+	"github.com/charmbracelet/x/ansi"
 )
 
 // printList prints a list: one JSON array, or a table with a row for each item.
@@ -18,16 +18,39 @@ func printList[T any](w io.Writer, asJSON bool, items []T, header []string, row 
 		}
 		return printJSON(w, items)
 	}
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	_, _ = fmt.Fprintln(t, strings.Join(header, "\t"))
+	rows := [][]string{header}
 	for _, item := range items {
 		cells := row(item)
 		for i, c := range cells {
 			cells[i] = cell(c)
 		}
-		_, _ = fmt.Fprintln(t, strings.Join(cells, "\t"))
+		rows = append(rows, cells)
 	}
-	return t.Flush()
+	_, err := io.WriteString(w, table(rows))
+	return err
+}
+
+// table puts cells below each other, as wide as a terminal shows them: a Chinese
+// character takes the room of two others.
+func table(rows [][]string) string {
+	var widths []int
+	for _, cells := range rows {
+		for i, c := range cells {
+			if i == len(widths) {
+				widths = append(widths, 0)
+			}
+			widths[i] = max(widths[i], ansi.StringWidth(c))
+		}
+	}
+	var b strings.Builder
+	for _, cells := range rows {
+		line := ""
+		for i, c := range cells {
+			line += c + strings.Repeat(" ", widths[i]-ansi.StringWidth(c)+2)
+		}
+		b.WriteString(strings.TrimRight(line, " ") + "\n")
+	}
+	return b.String()
 }
 
 func printJSON(w io.Writer, v any) error {

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -97,11 +96,12 @@ func printTurn(out io.Writer, t gateway.TurnDetail, now time.Time) error {
 
 // printFields prints names and values, those that have one.
 func printFields(out io.Writer, lines [][2]string) error {
-	t := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	var rows [][]string
 	for _, line := range lines {
 		if line[1] != "" {
-			_, _ = fmt.Fprintf(t, "%s\t%s\n", line[0], cell(line[1]))
+			rows = append(rows, []string{line[0], cell(line[1])})
 		}
 	}
-	return t.Flush()
+	_, err := io.WriteString(out, table(rows))
+	return err
 }

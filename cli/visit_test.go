@@ -120,7 +120,7 @@ func TestPrintList_ATableOrOneArray(t *testing.T) {
 	}
 }
 
-// squeeze makes what tabwriter pads comparable.
+// squeeze makes what tables pad comparable.
 func squeeze(s string) string {
 	var lines []string
 	for line := range strings.SplitSeq(s, "\n") {
