@@ -122,6 +122,18 @@ func TestSchedules_AnInterval_RunsOnceASlotAndIsFoundInTemporal(t *testing.T) {
 	require.Equal(t, n, s.countRuns(job.ID, ""), "deleted, it is due no more")
 }
 
+func TestSchedules_ManyJobsAtOnce_AllAreScheduled(t *testing.T) {
+	s := newStack(t)
+	var configured []store.PutJob
+	for i := range 60 {
+		configured = append(configured, store.PutJob{Job: message(fmt.Sprint("many.", i), 3600), Text: "1"})
+	}
+	require.NoError(t, s.record.ReplaceOwned(t.Context(), store.JobConfig, configured))
+	s.eventually(2*time.Minute, "all are scheduled", func() bool { return len(s.scheduleIDs()) == 60 })
+	require.NoError(t, s.record.ReplaceOwned(t.Context(), store.JobConfig, configured[:3]))
+	s.eventually(2*time.Minute, "those that are gone are not", func() bool { return len(s.scheduleIDs()) == 3 })
+}
+
 func TestSchedules_OnceAfterAWhile_EndsAsCompleted(t *testing.T) {
 	s := newStack(t)
 	j := message("soon", 2)

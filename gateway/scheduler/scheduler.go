@@ -38,10 +38,19 @@ type Reconciler struct {
 	version string            // of the jobs, as they are in Temporal
 	known   map[string]string // notes of the schedules that Temporal has, by id; nil = not yet looked
 	fullAt  time.Time
+	notes   map[string]noted     // of schedules that need no second look, by job
 	started map[string]time.Time // when a run was last seen to have its workflow
 
 	mu      sync.Mutex
 	failing bool
+}
+
+// noted is what a job's schedule should be, worked out once for a version of the job and
+// a day.
+type noted struct {
+	rev      int64
+	day      time.Time
+	id, note string
 }
 
 // New returns a reconciler that works once it runs.
@@ -160,32 +169,15 @@ func (r *Reconciler) reconcile(ctx context.Context) error {
 	}
 	now := r.opts.Now()
 	need := map[string]bool{}
-	var mu sync.Mutex // guards known and errs
-	var errs []error
-	g := &errgroup.Group{}
-	g.SetLimit(maxInFlight)
-	do := func(id, note string, call func(context.Context) error) {
-		g.Go(func() error {
-			ctx, stop := context.WithTimeout(ctx, callTimeout)
-			defer stop()
-			err := call(ctx)
-			mu.Lock()
-			defer mu.Unlock()
-			switch {
-			case invalid(err):
-				r.opts.Logger.Error("temporal does not take a job's schedule: this is a fault of PicoBot's, report it", "schedule", id, "error", err)
-			case err != nil:
-				errs = append(errs, err)
-			case note == "":
-				delete(r.known, id)
-			default:
-				r.known[id] = note
-			}
-			return nil
-		})
-	}
-	mu.Lock()
+	var work []change
+	today := now.UTC().Truncate(24 * time.Hour)
+	before := r.notes
+	r.notes = make(map[string]noted, len(jobs))
 	for _, j := range jobs {
+		if n, ok := before[j.ID]; ok && r.opts.Enabled && n.rev == j.Rev && n.day.Equal(today) && r.known[n.id] == n.note {
+			r.notes[j.ID], need[n.id] = n, true
+			continue
+		}
 		w, ok, err := r.want(j, now)
 		if err != nil {
 			r.opts.Logger.Error("a job cannot be scheduled", "job", j.ID, "error", err)
@@ -195,21 +187,58 @@ func (r *Reconciler) reconcile(ctx context.Context) error {
 			continue
 		}
 		need[w.id] = true
+		if !w.once { // whether that is still needed is a question of time
+			r.notes[j.ID] = noted{rev: j.Rev, day: today, id: w.id, note: w.note}
+		}
 		switch note, have := r.known[w.id]; {
 		case !have && w.once && j.NextRunAt != 0 && j.NextRunAt <= now.UnixMilli():
 			// Temporal would never start it; account does.
 		case !have:
-			do(w.id, w.note, func(ctx context.Context) error { return r.create(ctx, w) })
+			work = append(work, change{w.id, w.note, func(ctx context.Context) error { return r.create(ctx, w) }})
 		case note != w.note:
-			do(w.id, w.note, func(ctx context.Context) error { return r.update(ctx, w) })
+			work = append(work, change{w.id, w.note, func(ctx context.Context) error { return r.update(ctx, w) }})
 		}
 	}
 	for id, note := range r.known {
 		if r.ours(id, note) && !need[id] {
-			do(id, "", func(ctx context.Context) error { return r.delete(ctx, id) })
+			work = append(work, change{id, "", func(ctx context.Context) error { return r.delete(ctx, id) }})
 		}
 	}
-	mu.Unlock()
+	return r.apply(ctx, work)
+}
+
+// change is a call that changes a schedule; note "" = it is gone afterwards.
+type change struct {
+	id, note string
+	call     func(context.Context) error
+}
+
+// apply makes changes, some at a time.
+func (r *Reconciler) apply(ctx context.Context, work []change) error {
+	var mu sync.Mutex // guards known and errs
+	var errs []error
+	var g errgroup.Group
+	g.SetLimit(maxInFlight)
+	for _, c := range work {
+		g.Go(func() error {
+			ctx, stop := context.WithTimeout(ctx, callTimeout)
+			defer stop()
+			err := c.call(ctx)
+			mu.Lock()
+			defer mu.Unlock()
+			switch {
+			case invalid(err):
+				r.opts.Logger.Error("temporal does not take a job's schedule: this is a fault of PicoBot's, report it", "schedule", c.id, "error", err)
+			case err != nil:
+				errs = append(errs, err)
+			case c.note == "":
+				delete(r.known, c.id)
+			default:
+				r.known[c.id] = c.note
+			}
+			return nil
+		})
+	}
 	return errors.Join(g.Wait(), errors.Join(errs...))
 }
 
