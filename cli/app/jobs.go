@@ -13,9 +13,6 @@ import (
 	"picobot/store"
 )
 
-// maintenanceJob looks after long-term memory.
-const maintenanceJob = "builtin.memory_maintenance_daily"
-
 // takeJobs takes the jobs of the configuration and the built in ones over into the
 // record. What is wrong with a job keeps none of the others from running.
 func takeJobs(ctx context.Context, o Options, record *store.Store) error {
@@ -50,7 +47,7 @@ func builtin(cfg config.Config) []store.PutJob {
 		return nil
 	}
 	return []store.PutJob{{Job: schedule.Job{
-		ID: maintenanceJob, Kind: schedule.InternalEvent, Enabled: true,
+		ID: config.MaintenanceJob, Kind: schedule.InternalEvent, Enabled: true,
 		Schedule: schedule.Spec{Type: schedule.CronType, Expression: "0 */4 * * *", TimeZone: cfg.ZoneName()},
 		Payload:  schedule.Payload{Event: schedule.MemoryMaintenance},
 	}}}

@@ -12,6 +12,9 @@ import (
 	"picobot/internal/schedule"
 )
 
+// MaintenanceJob is the id of the built-in job that looks after long-term memory.
+const MaintenanceJob = "builtin.memory_maintenance_daily"
+
 // ConfiguredJob is a good job of the file.
 type ConfiguredJob struct {
 	schedule.Job
@@ -60,6 +63,10 @@ func (c Config) JobsSince(now time.Time, taken map[string]time.Time) (good []Con
 			w.add(p.Path, "%s", p.Message)
 		}
 		if len(problems) > 0 {
+			continue
+		}
+		if j.ID == MaintenanceJob {
+			w.add(at+".id", "%q is built in; choose another id, and set memory.maintenance_enabled to false to do without that one", j.ID)
 			continue
 		}
 		if before, twice := first[j.ID]; twice {
