@@ -214,7 +214,9 @@ func nextSlot(j Job, after int64) (int64, error) {
 	return slot.UnixMilli(), nil
 }
 
-const nextJobRev = `(SELECT coalesce(max(rev), 0) + 1 FROM scheduler_jobs)`
+// nextJobRev takes the time (ms): a job that is made after the newest one was deleted
+// must not get the number that one had.
+const nextJobRev = `(SELECT max(coalesce(max(rev), 0) + 1, ? * 1000) FROM scheduler_jobs)`
 
 func (t *tx) writeJob(j Job, text string) error {
 	spec, err := json.Marshal(j.Schedule)
@@ -238,7 +240,7 @@ func (t *tx) writeJob(j Job, text string) error {
 			origin_chat_id = excluded.origin_chat_id, origin_sender_id = excluded.origin_sender_id, next_run_at = excluded.next_run_at,
 			anchored_at = excluded.anchored_at, updated_at = excluded.updated_at, source_text = excluded.source_text, rev = excluded.rev`,
 		j.ID, j.Kind, string(spec), string(target), string(payload), j.Schedule.TimeZone, j.MisfirePolicy, j.MisfireGraceSeconds, j.State, j.Source, nullString(j.CreatedBy),
-		j.Origin.Channel, j.Origin.ChatID, j.Origin.SenderID, nullInt(j.LastRunAt), nullString(j.LastStatus), nullInt(j.NextRunAt), j.AnchoredAt, j.CreatedAt, j.UpdatedAt, text)
+		j.Origin.Channel, j.Origin.ChatID, j.Origin.SenderID, nullInt(j.LastRunAt), nullString(j.LastStatus), nullInt(j.NextRunAt), j.AnchoredAt, j.CreatedAt, j.UpdatedAt, text, t.at)
 	if err != nil {
 		return fmt.Errorf("write job %s: %w", j.ID, err)
 	}
@@ -333,7 +335,7 @@ func (t *tx) resumeJob(j Job) error {
 
 func (t *tx) setJobState(id, state string, next int64) error {
 	t.jobs = true
-	_, err := t.exec(`UPDATE scheduler_jobs SET state = ?, next_run_at = ?, updated_at = ?, rev = `+nextJobRev+` WHERE id = ?`, state, nullInt(next), t.at, id)
+	_, err := t.exec(`UPDATE scheduler_jobs SET state = ?, next_run_at = ?, updated_at = ?, rev = `+nextJobRev+` WHERE id = ?`, state, nullInt(next), t.at, t.at, id)
 	return err
 }
 

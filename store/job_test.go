@@ -104,6 +104,23 @@ func TestPutJob_Again_IsTheSameJobAndAnIntervalKeepsItsAnchor(t *testing.T) {
 	require.Len(t, all, 1)
 }
 
+func TestJobsVersion_AJobInPlaceOfTheNewest_IsAChange(t *testing.T) {
+	j := newJobs(t)
+	j.put(aJob("old", schedule.OutboundMessage, every(60)))
+	for range 3 {
+		j.put(aJob("a", schedule.OutboundMessage, every(60)))
+		before, err := j.JobsVersion(t.Context())
+		require.NoError(t, err)
+		j.clock.move(time.Millisecond)
+		require.NoError(t, j.DeleteJob(t.Context(), "a"))
+		j.put(aJob("a", schedule.OutboundMessage, every(30)))
+		after, err := j.JobsVersion(t.Context())
+		require.NoError(t, err)
+		require.NotEqual(t, before, after)
+		require.NoError(t, j.DeleteJob(t.Context(), "a"))
+	}
+}
+
 func TestPutJob_OfTheConfiguration_UnchangedStaysPausedAndGoneIsDeleted(t *testing.T) {
 	j := newJobs(t)
 	take := func(jobs ...store.PutJob) {
