@@ -37,6 +37,10 @@ const (
 	maxIterations = 10_000
 )
 
+// shown are the keys that stand beside a job's own where it is shown: what was got can
+// be put back.
+var shown = []string{"time_zone", "state", "source", "created_by", "origin", "last_run_at", "last_status", "next_run_at", "next_runs", "created_at", "updated_at"}
+
 // Parse reads a job and checks all of it. path is where it stands, such as
 // "scheduler.jobs[0]"; "" = nowhere in particular. The job means something only when
 // there are no problems; then its schedule names its zone and everything that was
@@ -47,7 +51,7 @@ func Parse(raw []byte, path string, r Rules) (Job, Problems) {
 		p.add(path, "is %d bytes long; a job takes at most %d", len(raw), maxJob)
 		return Job{}, p.problems
 	}
-	j := p.job(p.object(raw, path, "id", "kind", "schedule", "target", "payload", "misfire_policy", "misfire_grace_seconds", "enabled"))
+	j := p.job(p.objectOf(raw, path, []string{"id", "kind", "schedule", "target", "payload", "misfire_policy", "misfire_grace_seconds", "enabled"}, shown))
 	return j, p.problems
 }
 
@@ -110,6 +114,11 @@ func (o object) at(key string) string {
 }
 
 func (p *parser) object(raw []byte, path string, known ...string) object {
+	return p.objectOf(raw, path, known, nil)
+}
+
+// objectOf is object where other keys may stand, too, that nobody needs to know of.
+func (p *parser) objectOf(raw []byte, path string, known, others []string) object {
 	o := object{p, path, map[string]json.RawMessage{}}
 	d := json.NewDecoder(bytes.NewReader(raw))
 	if t, err := d.Token(); err != nil || t != json.Delim('{') {
@@ -129,7 +138,7 @@ func (p *parser) object(raw []byte, path string, known ...string) object {
 			return o
 		case twice:
 			p.add(o.at(key), "stands here twice; keep one")
-		case !slices.Contains(known, key):
+		case !slices.Contains(known, key) && !slices.Contains(others, key):
 			p.add(o.at(clip(key)), "unknown key; %s", suggest(key, known))
 			continue
 		}

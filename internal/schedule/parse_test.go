@@ -40,6 +40,22 @@ func TestParse_EveryField_ComesThrough(t *testing.T) {
 	require.Equal(t, j, again, "what is written is read back")
 }
 
+// What `jobs get` and the agent's own view of a job print can be edited and put back.
+func TestParse_AJobAsItIsShown_CanBePutBack(t *testing.T) {
+	const job = `"id":"a","kind":"outbound_message","schedule":{"type":"interval","seconds":10,"time_zone":"Asia/Tokyo"},"target":{"channel":"cli","chat_id":"me"},"payload":{"content":"hi"}`
+	_, problems := schedule.Parse([]byte(`{`+job+`,"misfire_policy":"skip","misfire_grace_seconds":0,"enabled":false,"time_zone":"Asia/Tokyo","state":"paused","source":"agent",
+		"created_by":"cli:a:b","origin":{"channel":"cli"},"last_run_at":1,"last_status":"failed","next_run_at":2,"next_runs":[],"created_at":3,"updated_at":4}`), "", rules)
+	require.NoError(t, problems.Err())
+	for text, path := range map[string]string{
+		`"time_zone":"Europe/Berlin"`: "time_zone", // it would have no effect
+		`"state":"paused"`:            "state",
+	} {
+		_, problems = schedule.Parse([]byte(`{`+job+`,`+text+`}`), "", rules)
+		require.Len(t, problems, 1)
+		require.Equal(t, path, problems[0].Path)
+	}
+}
+
 func TestParse_WhatIsLeftOut_HasDefaults(t *testing.T) {
 	j, problems := schedule.Parse([]byte(`{"id":"a","kind":"outbound_message","schedule":{"type":"delay","seconds":10},"target":{"channel":"cli","chat_id":"me"},"payload":{"content":"hi"}}`), "", rules)
 	require.NoError(t, problems.Err())

@@ -26,9 +26,21 @@ func (p *parser) job(o object) Job {
 		p.add(o.at("kind"), `is missing; write "outbound_message", "agent_task", "silent_agent_task" or "internal_event"`)
 	}
 	j.Schedule = p.spec(o)
+	p.shownOnly(o, j)
 	j.Target = p.target(o, j.Kind)
 	j.Payload = p.payload(o, j.Kind)
 	return j
+}
+
+// shownOnly refuses what is put where a job is only shown and says something else than
+// the job itself.
+func (p *parser) shownOnly(o object, j Job) {
+	if zone := o.name("time_zone"); zone != "" && zone != j.Schedule.TimeZone && j.Schedule.Type != "" {
+		p.add(o.at("time_zone"), "has no effect here and is not the zone of the schedule; write it as schedule.time_zone")
+	}
+	if o.name("state") == "paused" && !o.has("enabled") {
+		p.add(o.at("state"), `has no effect here; write "enabled": false`)
+	}
 }
 
 // BadID says what is wrong with a job's id, "" when nothing is.
