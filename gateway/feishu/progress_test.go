@@ -198,3 +198,56 @@ func TestProgress_FeishuDownAtTheEnd_MarkIsTakenAwayLater(t *testing.T) {
 	require.NoError(t, err)
 	r.eventually("the mark is gone", func() bool { return len(r.feishu.Message(asked).Reactions) == 0 })
 }
+
+// The card was made, but the app may not change it, or not any more.
+func TestProgress_CardThatMayNotBeChanged_TheAnswerIsAMessageOfItsOwn(t *testing.T) {
+	for name, code := range map[string]int{"scope missing": 99991672, "not its own": 230071, "bot ability": 230027} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t, fakefeishu.Config{}, nil)
+			r.start()
+			_, turn := r.asked(fakefeishu.Said{ChatID: "oc_p", Text: "work"})
+			r.feishu.Arrange(fakefeishu.Fault{Method: http.MethodPatch, Code: code, Times: -1})
+			r.calls(turn, "get_time", `{}`)
+			r.eventually("the card is there", func() bool { return r.card("oc_p") != "" })
+			r.ran(turn, "get_time", chat.ToolCompleted)
+			_, err := r.send(r.answer(turn, "done"))
+			require.NoError(t, err)
+			require.Equal(t, []string{"interactive: done"}, r.shown("oc_p"))
+		})
+	}
+}
+
+// What shows of a card whose making nobody heard of may be anything, and cannot always be changed.
+func TestProgress_CardNobodyHeardOfThatCannotBeChanged_TheAnswerIsAMessageOfItsOwn(t *testing.T) {
+	for _, code := range []int{99991672, 230099, 230011} {
+		r := newRig(t, fakefeishu.Config{}, nil)
+		r.start()
+		_, turn := r.asked(fakefeishu.Said{ChatID: "oc_p", Text: "work"})
+		r.feishu.Arrange(fakefeishu.Fault{Path: "/reply", Silent: true}, fakefeishu.Fault{Method: http.MethodPatch, Code: code, Times: -1})
+		r.calls(turn, "get_time", `{}`)
+		r.eventually("the card is there", func() bool { return r.card("oc_p") != "" })
+		if code == 230011 {
+			r.feishu.Recall(r.feishu.Shown("oc_p")[0].ID)
+		}
+		r.stop()
+		r.ran(turn, "get_time", chat.ToolCompleted)
+		r.app = New(r.app.opts)
+		_, err := r.send(r.answer(turn, "done"))
+		require.NoError(t, err)
+		require.Equal(t, []string{"interactive: done"}, r.shown("oc_p"))
+	}
+}
+
+// No card was made after all: there is nothing to change.
+func TestProgress_CardThatWasNotTaken_TheAnswerIsSentAndNotChanged(t *testing.T) {
+	r := newRig(t, fakefeishu.Config{}, nil)
+	r.feishu.Arrange(fakefeishu.Fault{Path: "/reply", Body: "Working", Code: 230099, Times: -1})
+	r.start()
+	_, turn := r.asked(fakefeishu.Said{ChatID: "oc_p", Text: "work"})
+	r.calls(turn, "get_time", `{}`)
+	r.eventually("it was tried", func() bool { return len(r.feishu.Calls("", "/reply")) > 0 })
+	r.ran(turn, "get_time", chat.ToolCompleted)
+	_, err := r.send(r.answer(turn, "done"))
+	require.NoError(t, err)
+	require.Empty(t, r.feishu.Calls(http.MethodPatch, ""))
+}

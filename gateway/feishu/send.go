@@ -125,11 +125,13 @@ func (a *App) sendPiece(ctx context.Context, k store.PieceKey, to *target, words
 		if err == nil {
 			return before.ExternalID, a.opts.Record.PieceShown(ctx, k, before.ExternalID, true)
 		}
-		if c := classOf(err); c != recalled && c != content {
+		switch classOf(err) {
+		case recalled:
+		case content, setup, noThread: // it may be sent but not changed: without its scope, for one
+			a.log.Warn("a card cannot be made to show its answer: that is sent as a message of its own", "chat", to.chatID, "error", err)
+			a.remove(ctx, before.ExternalID)
+		default:
 			return "", err
-		}
-		if classOf(err) == content {
-			a.remove(ctx, before.ExternalID) // it cannot be made to show the answer: the next message does
 		}
 		if before, err = a.anew(ctx, k); err != nil {
 			return "", err
@@ -139,14 +141,12 @@ func (a *App) sendPiece(ctx context.Context, k store.PieceKey, to *target, words
 	if err != nil {
 		return "", a.notSent(ctx, k, before, err)
 	}
-	if before.Progress && sent.Kind == "interactive" {
-		// What shows may be what was shown before.
+	if before.Progress && before.TriedAt != 0 && sent.Kind == "interactive" {
+		// What shows may be what was shown before: from here on it is a card that is there.
 		if err := a.opts.Record.PieceShown(ctx, k, sent.ID, false); err != nil {
 			return "", err
 		}
-		if err := a.paint(ctx, to.chatID, sent.ID, words); err != nil {
-			return "", err
-		}
+		return a.sendPiece(ctx, k, to, words)
 	}
 	return sent.ID, a.opts.Record.PieceShown(ctx, k, sent.ID, true)
 }
