@@ -71,10 +71,8 @@ func classOf(err error) class {
 			return c
 		case e.Status == http.StatusTooManyRequests:
 			return later
-		case e.Status >= 500:
+		case e.Status >= 500 || e.Code == 0: // something on the way may answer 403 or 404 for a while
 			return unknown
-		case e.Code == 0 && e.Status == http.StatusUnauthorized:
-			return stale
 		}
 		return content
 	}

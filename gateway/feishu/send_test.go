@@ -60,6 +60,8 @@ func TestSend_FailsInEveryWay_PeopleSeeItOnce(t *testing.T) {
 		"the request is lost":                  {{Drop: true, Path: sends, Method: http.MethodPost}},
 		"the server fails before":              {{Status: 502, Path: sends}, {Status: 500, Code: 300120, Path: sends}},
 		"a proxy answers":                      {{Status: 200, Path: "none"}, {Status: 504, Path: sends}},
+		"something on the way refuses":         {{HTML: true, Status: 403, Path: sends, Times: 2}, {HTML: true, Status: 404, Path: sends}},
+		"the login meets a strange page":       {{HTML: true, Status: 403, Path: "tenant_access_token", Times: 2}},
 		"rate of the app":                      {{Status: 429, Code: 99991400, Path: sends, Header: http.Header{"X-Ogw-Ratelimit-Reset": {"1"}}}},
 		"rate of the chat":                     {{Code: 230020, Path: sends}},
 		"the token is not taken":               {{Code: 99991663, Path: sends}},
@@ -273,6 +275,9 @@ func TestClassOf_WhatIsNotFeishusAnswer_MayHaveBeenDone(t *testing.T) {
 	require.Equal(t, unknown, classOf(errors.New("connection reset")))
 	require.Equal(t, unknown, classOf(&Error{Status: 503}))
 	require.Equal(t, unknown, classOf(answer(200, nil, []byte("<html>"), nil)))
+	require.Equal(t, unknown, classOf(answer(403, nil, []byte("<html>blocked by the proxy"), nil)))
+	require.Equal(t, unknown, classOf(answer(404, nil, []byte("404 page not found"), nil)))
+	require.Equal(t, unknown, classOf(answer(302, nil, []byte("{}"), nil)))
 	require.Equal(t, later, classOf(&Error{Status: 429}))
 	require.Equal(t, later, classOf(&notAskedError{errors.New("refused")}))
 	require.Equal(t, content, classOf(&Error{Status: 400, Code: 123456}))

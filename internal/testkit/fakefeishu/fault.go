@@ -31,6 +31,7 @@ type Fault struct {
 	Hang   bool // it is not answered, and not carried out
 	Silent bool // it is carried out and not answered
 	Slow   time.Duration
+	HTML   bool // something on the way answers, with Status and a page
 
 	Status int
 	Code   int
@@ -128,6 +129,8 @@ func (s *Server) faulty(h func(http.ResponseWriter, *http.Request, []byte)) http
 			case <-s.done:
 			}
 			h(w, r, body)
+		case f.HTML:
+			http.Error(w, "<html>this is not Feishu</html>", f.Status)
 		default:
 			s.fail(w, &apiError{status: f.Status, code: f.Code, msg: f.Msg, header: f.Header})
 		}
