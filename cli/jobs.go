@@ -311,13 +311,18 @@ func newJobsRuns(sys System, g *globals) *cobra.Command {
 					return noJob(args[0], err)
 				}
 				header := []string{"DUE", "TRIGGER", "STATUS", "TOOK", "TURN", "WHY"}
-				return printList(sys.Stdout, asJSON, runs, header, func(r gateway.JobRunItem) []string {
+				err = printList(sys.Stdout, asJSON, runs, header, func(r gateway.JobRunItem) []string {
 					took := ""
 					if r.StartedAt != 0 && r.FinishedAt != 0 {
 						took = (time.Duration(r.FinishedAt-r.StartedAt) * time.Millisecond).Round(100 * time.Millisecond).String()
 					}
 					return []string{moment(r.ScheduledFor), r.Trigger, r.Status, took, r.TurnID, r.Error}
 				})
+				// A table has no room for it, and of one run it is enough to find the others.
+				if err == nil && !asJSON && len(runs) > 0 && runs[0].RunURL != "" {
+					_, err = fmt.Fprintf(sys.Stdout, "\nthe newest in the Temporal UI: %s\n", runs[0].RunURL)
+				}
+				return err
 			})
 		},
 	}

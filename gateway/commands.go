@@ -107,7 +107,7 @@ func (s *Server) runCommand(ctx context.Context, m store.Inbound, words *text.Ca
 	}
 	in := invocation{
 		usage: cmd.written(), args: strings.TrimSpace(args), words: words, known: s.commands,
-		about: about{agents: s.opts.Agents, model: s.deps.Model, workflow: s.deps.Workflow, zone: s.opts.Zone},
+		about: about{agents: s.opts.Agents, model: s.deps.Model, workflow: s.watch, zone: s.opts.Zone},
 	}
 	var then func(*Server)
 	ctx, cancel := s.recordContext(ctx)

@@ -103,13 +103,14 @@ type JobRunItem struct {
 	TurnID       string          `json:"turn_id,omitempty"`
 	WorkflowID   string          `json:"workflow_id,omitempty"`
 	RunID        string          `json:"run_id,omitempty"`
+	RunURL       string          `json:"run_url,omitempty"` // its page in the Temporal UI
 	Metadata     json.RawMessage `json:"metadata,omitempty"`
 }
 
-// JobRunItemOf returns a run as JSON shows it.
-func JobRunItemOf(r store.JobRun) JobRunItem {
+func (s *Server) jobRun(r store.JobRun) JobRunItem {
 	return JobRunItem{ID: r.ID, JobID: r.JobID, Trigger: r.Trigger, ScheduledFor: r.ScheduledFor, StartedAt: r.StartedAt, FinishedAt: r.FinishedAt,
-		Status: r.Status, Error: r.Error, SessionID: r.SessionID, TurnID: r.TurnID, WorkflowID: r.WorkflowID, RunID: r.RunID, Metadata: r.Job.Payload.Metadata}
+		Status: r.Status, Error: r.Error, SessionID: r.SessionID, TurnID: r.TurnID, WorkflowID: r.WorkflowID, RunID: r.RunID,
+		RunURL: s.opts.UI.Run(r.WorkflowID, r.RunID), Metadata: r.Job.Payload.Metadata}
 }
 
 func (s *Server) jobItem(j store.Job) JobItem { return JobItemOf(j, s.deps.Now()) }
@@ -191,7 +192,7 @@ func (s *Server) runJob(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return jobError(r, err)
 	}
-	return writeJSON(w, http.StatusAccepted, JobRunItemOf(run))
+	return writeJSON(w, http.StatusAccepted, s.jobRun(run))
 }
 
 func (s *Server) listJobRuns(w http.ResponseWriter, r *http.Request) error {
@@ -218,7 +219,7 @@ func (s *Server) listJobRuns(w http.ResponseWriter, r *http.Request) error {
 		last := runs[len(runs)-1]
 		next = base64.RawURLEncoding.EncodeToString([]byte(strconv.FormatInt(last.ScheduledFor, 10) + " " + last.ID))
 	}
-	return writeList(w, each(runs, JobRunItemOf), next)
+	return writeList(w, each(runs, s.jobRun), next)
 }
 
 // runCursor reads where an earlier page ended.

@@ -133,8 +133,6 @@ type Deps struct {
 	Health func(ctx context.Context) Health
 	// Model says which model an agent uses.
 	Model func(agent string) Model
-	// Workflow says where a person can watch the work of a session, "" = nowhere.
-	Workflow func(sessionID string) string
 	// Summarize says what a tool call does in one line, without secrets.
 	Summarize func(name, arguments string) string
 	// KnowsTool says which names of tools may be told apart in metrics; nil = none.
@@ -162,9 +160,6 @@ func (d Deps) withDefaults() (Deps, error) {
 	}
 	if d.Model == nil {
 		d.Model = func(string) Model { return Model{} }
-	}
-	if d.Workflow == nil {
-		d.Workflow = func(string) string { return "" }
 	}
 	if d.Summarize == nil {
 		d.Summarize = func(name, _ string) string { return name }

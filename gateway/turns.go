@@ -1,11 +1,13 @@
 package gateway
 
 import (
+	"cmp"
 	"errors"
 	"net/http"
 
 	"picobot/gateway/openapi"
 	"picobot/internal/chat"
+	"picobot/internal/flow"
 	"picobot/internal/protocol"
 	"picobot/store"
 )
@@ -114,6 +116,13 @@ func TurnDetailOf(d store.TurnDetail) TurnDetail {
 			}
 		}),
 	}
+}
+
+// watch says where a person can watch the work of a session: its page in the web UI, or
+// the id to look for where the UI is somebody else's.
+func (s *Server) watch(sessionID string) string {
+	id := flow.SessionWorkflowID(sessionID)
+	return cmp.Or(s.opts.UI.Run(id, ""), id)
 }
 
 // turn is TurnOf with the link that this gateway can give.

@@ -143,7 +143,6 @@ func (r Runtime) Gateway(ctx context.Context, o Options, ready func(Addresses)) 
 		Maintain:   maintain(cfg, dispatcher),
 		Health:     temporal.health(parts.worker, lag(cfg, record), func() map[string]string { return channels() }),
 		Model:      parts.model,
-		Workflow:   temporal.workflowOf(cfg.Temporal.Namespace),
 		Summarize:  parts.summarize,
 		KnowsTool:  parts.knowsTool(),
 		Skills:     parts.skills,
