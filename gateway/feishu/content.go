@@ -2,6 +2,7 @@ package feishu
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"mime"
 	"path/filepath"
@@ -37,7 +38,7 @@ func readContent(kind, content string) said {
 		var c struct {
 			Text string `json:"text"`
 		}
-		if json.Unmarshal([]byte(content), &c) == nil {
+		if decode([]byte(content), &c) {
 			s.text = c.Text
 		}
 	case "post":
@@ -56,6 +57,14 @@ func readContent(kind, content string) said {
 	return s
 }
 
+// decode reads JSON as far as it is what is expected: one part of another kind must
+// not cost what a person wrote around it.
+func decode(b []byte, v any) bool {
+	err := json.Unmarshal(b, v)
+	_, other := errors.AsType[*json.UnmarshalTypeError](err)
+	return err == nil || other
+}
+
 func readFile(kind, content string) said {
 	var c struct {
 		ImageKey string `json:"image_key"`
@@ -63,7 +72,7 @@ func readFile(kind, content string) said {
 		FileName string `json:"file_name"`
 		Duration int64  `json:"duration"` // ms
 	}
-	if json.Unmarshal([]byte(content), &c) != nil {
+	if !decode([]byte(content), &c) {
 		return said{text: "[" + kind + "]"}
 	}
 	name := cleanName(c.FileName)
@@ -164,16 +173,15 @@ func collectText(v any, lines []string) []string {
 
 // element is one part of a line of a post.
 type element struct {
-	Tag      string   `json:"tag"`
-	Text     string   `json:"text"`
-	Href     string   `json:"href"`
-	UserID   string   `json:"user_id"`
-	UserName string   `json:"user_name"`
-	ImageKey string   `json:"image_key"`
-	FileKey  string   `json:"file_key"`
-	Emoji    string   `json:"emoji_type"`
-	Language string   `json:"language"`
-	Style    []string `json:"style"`
+	Tag      string `json:"tag"`
+	Text     string `json:"text"`
+	Href     string `json:"href"`
+	UserID   string `json:"user_id"`
+	UserName string `json:"user_name"`
+	ImageKey string `json:"image_key"`
+	FileKey  string `json:"file_key"`
+	Emoji    string `json:"emoji_type"`
+	Language string `json:"language"`
 }
 
 type postBody struct {
@@ -209,7 +217,7 @@ func readPost(content string) said {
 
 func findPost(content []byte, depth int) (postBody, bool) {
 	var flat postBody
-	if json.Unmarshal(content, &flat) == nil && flat.Content != nil {
+	if decode(content, &flat) && flat.Content != nil {
 		return flat, true
 	}
 	var wrapped map[string]json.RawMessage

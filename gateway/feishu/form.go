@@ -68,8 +68,8 @@ func plainText(text string) string {
 }
 
 var (
-	// markup names people: what a model writes must call nobody.
-	markup  = regexp.MustCompile(`(?i)<(/?(?:at|person|link)\b)`)
+	// markup names people, and addresses that are not shown: what a model writes must call nobody.
+	markup  = regexp.MustCompile(`(?i)<(/?(?:at|person|link|a)\b)`)
 	picture = regexp.MustCompile(`!\[([^\]]*)\]\(([^)\s]*)[^)]*\)`)
 )
 

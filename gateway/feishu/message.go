@@ -80,12 +80,13 @@ func value(s *string) string {
 // names puts names where their keys stand. The bot's own is left out: everybody
 // knows who is talked to.
 func (m message) names(text, bot string) string {
+	var pairs []string // replaced at once: a name may look like a key
 	for _, n := range m.named {
 		with := "@" + n.name
 		if n.openID == bot {
 			with = ""
 		}
-		text = strings.ReplaceAll(text, n.key, with)
+		pairs = append(pairs, n.key, with)
 	}
-	return strings.ReplaceAll(text, "@_all", "@all")
+	return strings.NewReplacer(append(pairs, "@_all", "@all")...).Replace(text)
 }

@@ -127,9 +127,13 @@ type fetched struct {
 
 func (m fetched) said() said {
 	s := readContent(m.Kind, m.Body.Content)
+	var pairs []string
 	for i := len(m.Mentions) - 1; i >= 0; i-- { // the longer keys come later
-		s.text = strings.ReplaceAll(s.text, m.Mentions[i].Key, "@"+m.Mentions[i].Name)
+		if who := m.Mentions[i]; who.Key != "" {
+			pairs = append(pairs, who.Key, "@"+who.Name)
+		}
 	}
+	s.text = strings.NewReplacer(pairs...).Replace(s.text)
 	return s
 }
 

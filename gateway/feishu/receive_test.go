@@ -276,3 +276,23 @@ func TestDetails_OfAMessageOfAnotherChannel_AreNone(t *testing.T) {
 	require.Equal(t, detail{}, detailOf(json.RawMessage(`{"job":"x"}`)))
 	require.Equal(t, detail{}, detailOf(json.RawMessage(`[`)))
 }
+
+// One part that is not as expected must not cost the rest.
+func TestReadContent_PartsOfAnotherKind_CostNothingElse(t *testing.T) {
+	for _, in := range []string{
+		`{"title":"T","content":[[{"tag":"text","text":"hello","style":"bold"},{"tag":"img","image_key":"img_1"}]]}`,
+		`{"title":"T","content":[[{"tag":"text","text":"hello"},{"tag":"x","text":{"a":1}},{"tag":"img","image_key":"img_1"}]]}`,
+		`{"zh_cn":{"title":1,"content":["odd",[7],null,[{"tag":"text","text":"hello"},{"tag":"img","image_key":"img_1"}]]}}`,
+	} {
+		s := readContent("post", in)
+		require.Contains(t, s.text, "hello", in)
+		require.Len(t, s.attachments, 1, in)
+	}
+	require.Len(t, readContent("audio", `{"file_key":"k","duration":"2000"}`).attachments, 1)
+	require.Equal(t, "[post]", readContent("post", `{"content":[[`).text)
+}
+
+func TestNames_NameThatLooksLikeAKey_IsAName(t *testing.T) {
+	m := message{named: []mention{{"@_user_1", "ou_a", "Eve @_user_2 @_all"}, {"@_user_2", "ou_b", "Bob"}, {"@_user_3", "ou_bot", "PicoBot"}}}
+	require.Equal(t, " @Eve @_user_2 @_all and @Bob, @all", m.names("@_user_3 @_user_1 and @_user_2, @_all", "ou_bot"))
+}

@@ -40,10 +40,23 @@ func runeCost(r rune) int {
 type block struct {
 	head, lines, tail []string
 	table             bool
+	indent            int // of a code block in a list, where it is more than one may have outside
 }
 
 func (b block) text() []string {
 	return append(append(append([]string(nil), b.head...), b.lines...), b.tail...)
+}
+
+// outside is a code block as it is written where no list is around it.
+func (b block) outside() block {
+	strip := func(lines []string) []string {
+		out := make([]string, len(lines))
+		for i, l := range lines {
+			out[i] = l[min(b.indent, indentOf(l)):]
+		}
+		return out
+	}
+	return block{head: strip(b.head), lines: strip(b.lines), tail: strip(b.tail)}
 }
 
 func linesCost(lines []string) int {
@@ -91,6 +104,10 @@ func (p *packer) add(b block) {
 	}
 	if p.cost+c > p.lim.cost || p.tables+tables > p.lim.tables {
 		p.flush()
+	}
+	if len(p.lines) == 0 && b.indent > 0 { // its list is in another message
+		p.add(b.outside())
+		return
 	}
 	if c > p.lim.cost {
 		p.cut(b)
@@ -174,6 +191,36 @@ func closesFence(line, fence string) bool {
 	return m != nil && strings.HasPrefix(m[1], fence) && strings.TrimSpace(m[2]) == ""
 }
 
+// maxNested bounds how far the end of a code block in a list is looked for, in lines:
+// each line may begin one.
+const maxNested = 1000
+
+// nestedFence returns how many lines a code block has that is indented further than
+// one outside of lists may be, 0 = there is none. It must have its end, and nothing in
+// it may be outside of the list: anything else is text that only looks like one.
+func nestedFence(lines []string) int {
+	indent := indentOf(lines[0])
+	fence := ""
+	if indent > 3 {
+		fence = opensFence(lines[0][indent:])
+	}
+	if fence == "" {
+		return 0
+	}
+	for i, l := range lines[1:min(len(lines), maxNested)] {
+		switch at := indentOf(l); {
+		case blank(l):
+		case at < 2:
+			return 0
+		case strings.HasPrefix(l[at:], fence) && strings.Trim(l[at:], fence[:1]+" \t\r") == "":
+			return i + 2
+		}
+	}
+	return 0
+}
+
+func indentOf(line string) int { return len(line) - len(strings.TrimLeft(line, " \t")) }
+
 func beginsTable(lines []string) bool {
 	return len(lines) > 1 && strings.Contains(lines[0], "|") && strings.Contains(lines[1], "-") && strings.Contains(lines[1], "|") && tableRule.MatchString(lines[1])
 }
@@ -190,12 +237,15 @@ func blocks(lines []string) []block {
 			}
 			b = block{head: lines[:1], lines: lines[1:n], tail: []string{fence}}
 			n = min(n+1, len(lines))
+		} else if n = nestedFence(lines); n > 0 {
+			b = block{head: lines[:1], lines: lines[1 : n-1], tail: lines[n-1 : n], indent: indentOf(lines[0])}
 		} else if beginsTable(lines) {
 			for n = 2; n < len(lines) && strings.Contains(lines[n], "|"); n++ {
 			}
 			b = block{head: lines[:2], lines: lines[2:n], table: true}
 		} else {
-			for !blank(lines[0]) && n < len(lines) && !blank(lines[n]) && opensFence(lines[n]) == "" && !beginsTable(lines[n:]) {
+			n = 1
+			for !blank(lines[0]) && n < len(lines) && !blank(lines[n]) && opensFence(lines[n]) == "" && nestedFence(lines[n:]) == 0 && !beginsTable(lines[n:]) {
 				n++
 			}
 			b = block{lines: lines[:n]}

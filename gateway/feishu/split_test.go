@@ -14,6 +14,7 @@ func markdown(t *rapid.T) string {
 	line := rapid.OneOf(
 		rapid.StringMatching(`[a-z 汉字é"\\<>]{0,60}`),
 		rapid.Just(""), rapid.Just("```go"), rapid.Just("```"), rapid.Just("~~~"), rapid.Just("````"),
+		rapid.Just("      ```sh"), rapid.Just("      ```"), rapid.StringMatching(`      [a-z汉]{0,300}`),
 		rapid.Just("| a | b |"), rapid.Just("|---|:-:|"), rapid.Just("| 1 | 2 |"), rapid.Just("    code"), rapid.Just("# 标题"),
 		rapid.StringMatching(`[a-z汉]{200,900}`),
 	)
@@ -54,7 +55,7 @@ func tables(text string) (n int) {
 func letters(text string) string {
 	var b strings.Builder
 	for _, line := range strings.Split(text, "\n") {
-		if fenceLine.MatchString(line) || strings.Contains(line, "|") {
+		if fenceLine.MatchString(strings.TrimSpace(line)) || strings.Contains(line, "|") {
 			continue // they are repeated where a block goes on in another message
 		}
 		b.WriteString(line)
@@ -94,6 +95,23 @@ func TestSplit_LongCodeBlock_IsOpenedAgainInEachMessage(t *testing.T) {
 	}
 }
 
+func TestSplit_CodeBlockInAList_IsTornNowhere(t *testing.T) {
+	code := strings.Repeat("      print('hello, world')\n\n", 40)
+	text := "1. one\n   - two\n\n      ```python\n" + code + "      ```\n\n   - three"
+	pieces := split(text, limits{cost: 500, tables: 3})
+	require.Greater(t, len(pieces), 3)
+	require.Equal(t, "1. one\n   - two", pieces[0])
+	for _, p := range pieces[1 : len(pieces)-1] {
+		require.True(t, strings.HasPrefix(p, "```python\nprint("), p)
+		require.True(t, strings.HasSuffix(p, "\n```"), p)
+	}
+	short := "- a\n  - b\n\n      ```sh\n      ls\n\n      pwd\n      ```\n- c"
+	require.Equal(t, []string{short}, split(short, messageLimits))
+	looks := "    ```\n<at id=all></at>"
+	require.Equal(t, []string{looks}, split(looks, messageLimits), "it ends nowhere")
+	require.NotContains(t, safe(looks), "<at")
+}
+
 func TestSplit_LongTable_HasItsHeadInEachMessage_AndTablesAreCounted(t *testing.T) {
 	table := "| name | value |\n|---|---|\n" + strings.Repeat("| abc | def |\n", 80)
 	pieces := split(table, limits{cost: 400, tables: 3})
@@ -126,6 +144,7 @@ func TestSafe_PicturesBecomeLinks_NobodyIsCalled_CodeStays(t *testing.T) {
 		"`<at id=all>` and ![x](http://y)":            "`<at id=all>` and [x](http://y)",
 		"```\n<at id=all>\n![x](http://y)\n```\n<AT>": "```\n<at id=all>\n![x](http://y)\n```\n&lt;AT>",
 		"<attribute>":                                 "<attribute>",
+		"<a href='http://evil'>bank</a>, `<a>`":       "&lt;a href='http://evil'>bank&lt;/a>, `<a>`",
 	} {
 		require.Equal(t, want, safe(in))
 	}
