@@ -296,3 +296,20 @@ func TestNames_NameThatLooksLikeAKey_IsAName(t *testing.T) {
 	m := message{named: []mention{{"@_user_1", "ou_a", "Eve @_user_2 @_all"}, {"@_user_2", "ou_b", "Bob"}, {"@_user_3", "ou_bot", "PicoBot"}}}
 	require.Equal(t, " @Eve @_user_2 @_all and @Bob, @all", m.names("@_user_3 @_user_1 and @_user_2, @_all", "ou_bot"))
 }
+
+func TestReceive_AgentOfTheChannel_IsTheOneOfNewDialogs(t *testing.T) {
+	r := newRig(t, fakefeishu.Config{}, func(o *Options) { o.Agent = "helper" })
+	r.start()
+	r.feishu.Say(fakefeishu.Said{ChatID: "oc_p", Text: "hello"})
+	r.only("oc_p")
+	r.feishu.Say(fakefeishu.Said{ChatID: "oc_p", Text: "/new"})
+	var all []store.Session
+	r.eventually("there is a new dialog", func() bool {
+		var err error
+		all, err = r.record.Sessions(t.Context(), store.SessionFilter{Channel: "feishu", ChatID: "oc_p"})
+		return err == nil && len(all) == 2
+	})
+	for _, s := range all {
+		require.Equal(t, "helper", s.Agent)
+	}
+}

@@ -271,6 +271,45 @@ func TestSend_UnknownForTooLong_IsLookedUp(t *testing.T) {
 	}
 }
 
+// The list of a chat has nothing of its threads: they are looked up by themselves.
+func TestSend_UnknownForTooLongInAThread_IsLookedUpThere(t *testing.T) {
+	inThread := func(o *Options) { o.ReplyInThread, o.Timing.Card = true, time.Hour }
+	for name, fault := range map[string]fakefeishu.Fault{"it was sent": {Cut: true, Path: "/reply"}, "it was not sent": {Drop: true, Path: "/reply"}} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t, fakefeishu.Config{}, inThread)
+			r.start()
+			mention := []fakefeishu.Mention{fakefeishu.MentionBot}
+			_, turn := r.asked(fakefeishu.Said{ChatID: "oc_t", ChatType: "group", Text: "@_user_1 hi", Mentions: mention, ThreadID: "omt_1"})
+			o := r.answer(turn, "hello")
+			r.feishu.Arrange(fault)
+			_, err := r.app.Send(t.Context(), o)
+			require.Error(t, err)
+			r.clock.move(70 * time.Minute)
+			_, err = r.send(o)
+			require.NoError(t, err)
+			require.Equal(t, []string{"interactive: hello"}, r.shown("oc_t"))
+		})
+	}
+	// A thread that the message was to begin has no name yet: nobody can say.
+	r := newRig(t, fakefeishu.Config{}, inThread)
+	r.start()
+	_, turn := r.asked(fakefeishu.Said{ChatID: "oc_g", ChatType: "group", Text: "@_user_1 hi", Mentions: []fakefeishu.Mention{fakefeishu.MentionBot}})
+	o := r.answer(turn, "hello")
+	r.feishu.Arrange(fakefeishu.Fault{Cut: true, Path: "/reply"})
+	_, err := r.app.Send(t.Context(), o)
+	require.Error(t, err)
+	r.clock.move(70 * time.Minute)
+	_, err = r.send(o)
+	require.ErrorContains(t, err, "may have been sent")
+	require.Len(t, r.shown("oc_g"), 1)
+}
+
+func TestBaseURL_NamesAndAddresses(t *testing.T) {
+	for domain, want := range map[string]string{"": "https://open.feishu.cn", "feishu": "https://open.feishu.cn", "lark": "https://open.larksuite.com", "http://127.0.0.1:1/": "http://127.0.0.1:1"} {
+		require.Equal(t, want, BaseURL(domain))
+	}
+}
+
 func TestClassOf_WhatIsNotFeishusAnswer_MayHaveBeenDone(t *testing.T) {
 	require.Equal(t, unknown, classOf(errors.New("connection reset")))
 	require.Equal(t, unknown, classOf(&Error{Status: 503}))

@@ -274,13 +274,30 @@ func (s *Server) get(r *http.Request, _ []byte) (any, *apiError) {
 	return ok(map[string]any{"items": items}), nil
 }
 
-// list answers with a chat's messages in a time (seconds), oldest first.
+// list answers with a chat's messages in a time (seconds), or a thread's, oldest first.
 func (s *Server) list(r *http.Request, _ []byte) (any, *apiError) {
 	q := r.URL.Query()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	c := s.chats[q.Get("container_id")]
-	if c == nil {
+	var list []*Message
+	if id := q.Get("container_id"); q.Get("container_id_type") == "thread" {
+		for _, c := range s.chats {
+			for _, m := range c.list {
+				if m.ThreadID == id {
+					list = append(list, m)
+				}
+			}
+		}
+		if q.Has("start_time") || q.Has("end_time") {
+			return nil, &apiError{code: 230001, msg: "Your request contains an invalid request parameter, ext=a thread is listed without times."}
+		}
+	} else if c := s.chats[id]; c != nil {
+		for _, m := range c.list {
+			if m.ThreadID == "" || m.ParentID == "" { // of a thread it has only what began it
+				list = append(list, m)
+			}
+		}
+	} else {
 		return nil, &apiError{code: 230002, msg: "The bot can not be outside the group."}
 	}
 	from, _ := strconv.ParseInt(q.Get("start_time"), 10, 64)
@@ -291,7 +308,7 @@ func (s *Server) list(r *http.Request, _ []byte) (any, *apiError) {
 	}
 	skip, _ := strconv.Atoi(q.Get("page_token"))
 	var all []any
-	for _, m := range c.list {
+	for _, m := range list {
 		if at := m.CreatedAt.Unix(); at >= from && (to == 0 || at <= to) {
 			all = append(all, m.data())
 		}
