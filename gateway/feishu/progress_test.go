@@ -251,3 +251,31 @@ func TestProgress_CardThatWasNotTaken_TheAnswerIsSentAndNotChanged(t *testing.T)
 	require.NoError(t, err)
 	require.Empty(t, r.feishu.Calls(http.MethodPatch, ""))
 }
+
+// A job's turn runs in a dialog of a chat where nobody asked for it, and its answer may
+// go to another chat, or nowhere. A start finds it among what is running.
+func TestProgress_TurnOfAJob_IsNotShown(t *testing.T) {
+	r := newRig(t, fakefeishu.Config{}, nil)
+	r.feishu.Store(fakefeishu.Said{ChatID: "oc_work", Text: "so that there is a chat"})
+	got, err := r.record.Accept(t.Context(), store.Inbound{Channel: chat.ChannelFeishu, ChatID: "oc_work", ExternalID: "job/nightly/1", SenderID: "scheduler", Content: "work"})
+	require.NoError(t, err)
+	r.calls(got.Turn, "get_time", `{}`)
+	left, err := r.record.Showing(t.Context(), chat.ChannelFeishu)
+	require.NoError(t, err)
+	require.Len(t, left, 1)
+	w := &watching{shows: newShows(r.app), session: got.SessionID, turns: map[string]*shown{}}
+	require.True(t, w.look(t.Context(), &shown{id: got.Turn.ID, wait: newBackoff(time.Second)}))
+	require.Empty(t, r.shown("oc_work"))
+
+	_, turn := r.queued("oc_p", "hello")
+	require.False(t, w.look(t.Context(), &shown{id: turn.ID, wait: newBackoff(time.Second)}), "a person waits for this one")
+}
+
+// queued accepts a message of a person without a connection.
+func (r *rig) queued(chatID, text string) (string, store.Turn) {
+	r.Helper()
+	id := r.feishu.Store(fakefeishu.Said{ChatID: chatID, Text: text})
+	got, err := r.record.Accept(r.Context(), store.Inbound{Channel: chat.ChannelFeishu, ChatID: chatID, ExternalID: id, SenderID: "ou_alice", Content: text})
+	require.NoError(r, err)
+	return id, got.Turn
+}

@@ -184,6 +184,9 @@ func (w *watching) look(ctx context.Context, t *shown) (over bool) {
 		return over
 	}
 	if !t.begun {
+		if to, err := a.target(ctx, store.Outbound{Origin: turn.ID, ChatID: chatOf(turn)}); err != nil || to.replyTo == "" {
+			return err == nil // a job's: nobody here asked, and its answer may go elsewhere
+		}
 		t.begun = true
 		a.mark(ctx, turn)
 	}
