@@ -42,7 +42,7 @@ func TestParse_EveryField_ComesThrough(t *testing.T) {
 
 // What `jobs get` and the agent's own view of a job print can be edited and put back.
 func TestParse_AJobAsItIsShown_CanBePutBack(t *testing.T) {
-	const job = `"id":"a","kind":"outbound_message","schedule":{"type":"interval","seconds":10,"time_zone":"Asia/Tokyo"},"target":{"channel":"cli","chat_id":"me"},"payload":{"content":"hi"}`
+	const job = `"id":"a","kind":"outbound_message","schedule":{"type":"interval","seconds":10,"time_zone":"Asia/Tokyo"},"target":{"channel":"cli","chat_id":"me"},"payload":{"content":"hi","sender_id":"ou_1"}`
 	_, problems := schedule.Parse([]byte(`{`+job+`,"misfire_policy":"skip","misfire_grace_seconds":0,"enabled":false,"time_zone":"Asia/Tokyo","state":"paused","source":"agent",
 		"created_by":"cli:a:b","origin":{"channel":"cli"},"last_run_at":1,"last_status":"failed","next_run_at":2,"next_runs":[],"created_at":3,"updated_at":4}`), "", rules)
 	require.NoError(t, problems.Err())

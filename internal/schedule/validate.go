@@ -184,6 +184,7 @@ func (p *parser) payload(job object, kind Kind) Payload {
 		needs = "event"
 	case OutboundMessage:
 		needs = "content"
+		own = append(own, "sender_id") // whose job it is; those of agents have it
 	case AgentTask, SilentAgentTask:
 		needs = "prompt"
 		own = append(own, "agent", "fresh_session", "system_prompt", "sender_id", "max_tool_iterations")
