@@ -21,9 +21,9 @@ func (e *examination) bash(context.Context) {
 	}
 	switch {
 	case state.Confined && len(state.Gaps) == 0:
-		e.ok("bash", "commands see of the home only workspace, media and skills, and write nowhere but to the workspace")
+		e.ok("bash", "commands see of the home only workspace, media and skills, and write nowhere but to the workspace and among temporary files")
 	case state.Confined:
-		e.ok("bash", "commands see of the home only workspace, media and skills, and write nowhere but to the workspace; what this kernel cannot prevent: %s", strings.Join(state.Gaps, "; "))
+		e.ok("bash", "commands see of the home only workspace, media and skills, and write nowhere but to the workspace and among temporary files; what this kernel cannot prevent: %s", strings.Join(state.Gaps, "; "))
 	case sandbox.AllowUnconfined:
 		e.warn("bash", "use a Linux kernel with Landlock, or unset tools.bash.allow_unconfined", "commands are not confined and run for every chat: %s", state.Reason)
 	default:

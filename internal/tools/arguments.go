@@ -183,12 +183,34 @@ func (a arguments) validate(object map[string]json.RawMessage) error {
 	text := cutMiddle(strings.TrimPrefix(err.Error(), "validating root: "), maxReason)
 	if rest, ok := strings.CutPrefix(text, "validating /properties/"); ok {
 		name, reason, _ := strings.Cut(rest, ": ")
-		if property := a.schema.Properties[name]; property != nil && len(property.Enum) > 0 {
-			return fmt.Errorf("argument %s must be one of %s", quote(name), oneOf(property.Enum))
+		if property := a.schema.Properties[name]; property != nil {
+			if len(property.Enum) > 0 {
+				return fmt.Errorf("argument %s must be one of %s", quote(name), oneOf(property.Enum))
+			}
+			if may := bounds(property); may != "" {
+				return fmt.Errorf("argument %s must %s", quote(name), may)
+			}
 		}
 		return fmt.Errorf("argument %s: %s", quote(name), reason)
 	}
 	return errors.New(text)
+}
+
+// bounds says how large an argument may be, "" where its schema does not.
+func bounds(s *jsonschema.Schema) string {
+	switch {
+	case s.Minimum != nil && s.Maximum != nil:
+		return fmt.Sprintf("be from %.0f to %.0f", *s.Minimum, *s.Maximum)
+	case s.Minimum != nil:
+		return fmt.Sprintf("be at least %.0f", *s.Minimum)
+	case s.Maximum != nil:
+		return fmt.Sprintf("be at most %.0f", *s.Maximum)
+	case s.MaxLength != nil:
+		return fmt.Sprintf("have at most %d characters", *s.MaxLength)
+	case s.MaxItems != nil:
+		return fmt.Sprintf("have at most %d items", *s.MaxItems)
+	}
+	return ""
 }
 
 // usage lists what the tool takes.

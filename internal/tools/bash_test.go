@@ -67,7 +67,7 @@ func TestBashRefusesWhatItCannotRun(t *testing.T) {
 		"too long (100001 bytes":             {"command": strings.Repeat("x", 100001)},
 		"NUL":                                {"command": "echo \x00"},
 		"at most 10 is allowed":              {"command": "echo", "timeout_seconds": 11},
-		`"timeout_seconds": minimum`:         {"command": "echo", "timeout_seconds": -1},
+		`"timeout_seconds" must be at least 0`:         {"command": "echo", "timeout_seconds": -1},
 		`"timeout_seconds" is out of range`:  {"command": "echo", "timeout_seconds": 1e30},
 		"none does not exist":                {"command": "echo", "workdir": "none"},
 		"workdir file.txt is not a dir":      {"command": "echo", "workdir": "file.txt"},

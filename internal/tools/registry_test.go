@@ -104,7 +104,7 @@ func TestBadArgumentsAreExplained(t *testing.T) {
 		`{"text":"a","count":5.5}`:         {`argument "count" must be an integer, not a number`},
 		`{"text":"a","count":1e99}`:        {`argument "count" is out of range`},
 		`{"text":"a","count":1e999999}`:    {`argument "count" must be an integer, not a number`},
-		`{"text":"a","count":-1}`:          {`argument "count": minimum`},
+		`{"text":"a","count":-1}`:          {`argument "count" must be at least 0`},
 		`{"text":"a","force":"true"}`:      {`argument "force" must be a boolean, not a string`},
 		`{"text":"a","ratio":true}`:        {`argument "ratio" must be a number, not a boolean`},
 		`{"text":"a","action":"drop"}`:     {`argument "action" must be one of get | list`},

@@ -160,6 +160,8 @@ func (o SchedulerOptions) put(k JobKeeper, place schedule.Place, a schedulerMana
 		return "", err
 	}
 	switch {
+	case a.ID != "" && j.ID != a.ID:
+		return "", fmt.Errorf("id: the job is called %q and the call says %q; make them the same, or leave id out", j.ID, a.ID)
 	case j.Kind == schedule.InternalEvent:
 		return "", errors.New("job.kind: internal_event is for operators; write outbound_message, agent_task or silent_agent_task")
 	case j.Target != place.Target:

@@ -115,6 +115,16 @@ func TestSchedulerManage_BadJobs_AreRefusedWithWhatToWrite(t *testing.T) {
 	}
 }
 
+func TestSchedulerManage_Put_TwoIDs_AreRefused(t *testing.T) {
+	k := newKeeper()
+	call := tea(nil)
+	call["id"] = "agent.coffee"
+	requireError(t, manageJobs(t, k, false, call), `the job is called "agent.tea" and the call says "agent.coffee"`)
+	require.Empty(t, k.put)
+	call["id"] = "agent.tea"
+	requireOK(t, manageJobs(t, k, false, call))
+}
+
 func TestSchedulerManage_InAScheduledRun_ChangesNothingUnlessAllowed(t *testing.T) {
 	k := newKeeper()
 	k.place.InJob = true
