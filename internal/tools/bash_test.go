@@ -63,19 +63,19 @@ func TestBashRefusesWhatItCannotRun(t *testing.T) {
 	require.NoError(t, os.Symlink("..", filepath.Join(w.Dir(), "up")))
 	tool := tools.Bash(w, tools.BashOptions{MaxTimeout: 10 * time.Second})
 	for want, a := range map[string]args{
-		"the command is empty":               {"command": " \n"},
-		"too long (100001 bytes":             {"command": strings.Repeat("x", 100001)},
-		"NUL":                                {"command": "echo \x00"},
-		"at most 10 is allowed":              {"command": "echo", "timeout_seconds": 11},
-		`"timeout_seconds" must be at least 0`:         {"command": "echo", "timeout_seconds": -1},
-		`"timeout_seconds" is out of range`:  {"command": "echo", "timeout_seconds": 1e30},
-		"none does not exist":                {"command": "echo", "workdir": "none"},
-		"workdir file.txt is not a dir":      {"command": "echo", "workdir": "file.txt"},
-		`".." is outside the workspace`:      {"command": "echo", "workdir": ".."},
-		`"up" is outside the workspace`:      {"command": "echo", "workdir": "up"},
-		`"/" is outside the workspace`:       {"command": "echo", "workdir": "/"},
-		`missing argument "command"`:         {},
-		`"command" must be a string, not an`: {"command": []string{"ls"}},
+		"the command is empty":                 {"command": " \n"},
+		"too long (100001 bytes":               {"command": strings.Repeat("x", 100001)},
+		"NUL":                                  {"command": "echo \x00"},
+		"at most 10 is allowed":                {"command": "echo", "timeout_seconds": 11},
+		`"timeout_seconds" must be at least 0`: {"command": "echo", "timeout_seconds": -1},
+		`"timeout_seconds" is out of range`:    {"command": "echo", "timeout_seconds": 1e30},
+		"none does not exist":                  {"command": "echo", "workdir": "none"},
+		"workdir file.txt is not a dir":        {"command": "echo", "workdir": "file.txt"},
+		`".." is outside the workspace`:        {"command": "echo", "workdir": ".."},
+		`"up" is outside the workspace`:        {"command": "echo", "workdir": "up"},
+		`"/" is outside the workspace`:         {"command": "echo", "workdir": "/"},
+		`missing argument "command"`:           {},
+		`"command" must be a string, not an`:   {"command": []string{"ls"}},
 	} {
 		requireError(t, call(t, tool, a), want)
 	}
