@@ -197,7 +197,7 @@ func TestCleanUp_StoppedAtAnyStep_IsDoneTheNextTime(t *testing.T) {
 	}
 	a.pass(2 * retention)
 	for steps := range 12 {
-		_ = a.acts.CleanUp(&stopsAfter{Context: t.Context(), steps: steps})
+		_ = a.acts.CleanUp(newStopsAfter(t.Context(), steps))
 	}
 	a.clean()
 	for _, session := range all {
@@ -209,11 +209,17 @@ func TestCleanUp_StoppedAtAnyStep_IsDoneTheNextTime(t *testing.T) {
 // stopsAfter is a context that ends once it was asked so often.
 type stopsAfter struct {
 	context.Context
-	steps int
+	steps atomic.Int64 // database/sql asks too, from a goroutine of its own
+}
+
+func newStopsAfter(ctx context.Context, steps int) *stopsAfter {
+	s := &stopsAfter{Context: ctx}
+	s.steps.Store(int64(steps))
+	return s
 }
 
 func (s *stopsAfter) Err() error {
-	if s.steps--; s.steps < 0 {
+	if s.steps.Add(-1) < 0 {
 		return context.Canceled
 	}
 	return nil

@@ -408,9 +408,9 @@ func TestMaintenance_NoMemoriesLeft_TheNotesGoWithoutAModel(t *testing.T) {
 // person's memories are tidied once, none is lost or doubled, and nobody was asked twice
 // for what stands in the record.
 func TestMaintenance_CrashRounds(t *testing.T) {
-	rounds := 30
+	rounds := 10
 	if testing.Short() {
-		rounds = 5
+		rounds = 3
 	}
 	for seed := range rounds {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {

@@ -169,7 +169,7 @@ func newJobsPut(sys System, g *globals) *cobra.Command {
 		Short: "Make a job, or change the one with its id, from its JSON (- = standard input)",
 		Example: `  picobot jobs put job.json
   echo '{"id": "tea", "kind": "outbound_message", "schedule": {"type": "delay", "seconds": 300},
-    "target": {"channel": "cli", "chat_id": "terminal"}, "payload": {"content": "Tea!"}}' | picobot jobs put -`,
+    "target": {"channel": "cli", "chat_id": "CHAT"}, "payload": {"content": "Tea!"}}' | picobot jobs put -`,
 		Args: oneArg("FILE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			text, err := readJob(sys, args[0])

@@ -85,7 +85,7 @@ func newMemoryList(sys System, g *globals) *cobra.Command {
 	var f memoryFlags
 	return f.register(&cobra.Command{
 		Use:     "list",
-		Example: `  picobot memory list --scope cli:terminal`,
+		Example: `  picobot memory list --scope cli:CHAT`,
 		Short:   "List memories",
 		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {

@@ -30,7 +30,7 @@ func newMemoryMaintain(sys System, g *globals) *cobra.Command {
 changed. A model plans, and a plan that would lose something is refused. This waits for
 the end; stopped with Ctrl-C, the run goes on.`,
 		Example: `  picobot memory maintain
-  picobot memory maintain --scope cli:terminal --json`,
+  picobot memory maintain --scope cli:CHAT --json`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return g.remembering(cmd, sys, &f, func(ctx context.Context, v *visit) error {

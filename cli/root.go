@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -16,6 +17,9 @@ func Main(ctx context.Context, sys System) int {
 	root := newRoot(sys)
 	root.SetArgs(sys.Args)
 	err := root.ExecuteContext(ctx)
+	if errors.Is(err, syscall.EPIPE) { // whoever reads has had enough, as head has
+		err = errSilent
+	}
 	if err != nil && !errors.Is(err, errSilent) {
 		_, _ = fmt.Fprintf(sys.Stderr, "picobot: %s\n", strings.TrimRight(err.Error(), "\n"))
 	}

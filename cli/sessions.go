@@ -18,7 +18,7 @@ func newSessions(sys System, g *globals) *cobra.Command {
 		Long: `What was said, read from the record of a home, whether or not its gateway runs.
 An ID is a session's id or its dialog id, as ` + "`picobot sessions list`" + ` shows them.`,
 		Example: `  picobot sessions list
-  picobot sessions show cli:terminal:01M8…`,
+  picobot sessions show cli:CHAT:01M8…`,
 	}
 	group(cmd)
 	cmd.AddCommand(newSessionsList(sys, g), newSessionsShow(sys, g), newSessionsExport(sys, g))
@@ -88,7 +88,7 @@ func newSessionsExport(sys System, g *globals) *cobra.Command {
 		Short: "Print every message of a session as it was said, one JSON object a line",
 		Long: `Print every message of a session as it was said, in order, one JSON object a line:
 also what has been compacted since, or was said before a /reset; never a copy.`,
-		Example:           `  picobot sessions export cli:terminal:01M8… > session.jsonl`,
+		Example:           `  picobot sessions export cli:CHAT:01M8… > session.jsonl`,
 		Args:              oneArg("ID"),
 		ValidArgsFunction: g.completeSessions(sys),
 		RunE: func(cmd *cobra.Command, args []string) error {

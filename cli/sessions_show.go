@@ -31,8 +31,8 @@ func newSessionsShow(sys System, g *globals) *cobra.Command {
 With --turn: every call of a model in that turn, with the rows of the session that
 its request held, in order. A row that the request only named the file of, because it
 did not fit, is marked as a stub. Tools, images and the day's date are not rows.`,
-		Example: `  picobot sessions show cli:terminal:01M8…
-  picobot sessions show cli:terminal:01M8… --turn 01M9… --step 2`,
+		Example: `  picobot sessions show cli:CHAT:01M8…
+  picobot sessions show cli:CHAT:01M8… --turn 01M9… --step 2`,
 		Args:              oneArg("ID"),
 		ValidArgsFunction: g.completeSessions(sys),
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -43,7 +43,7 @@ func newTurnsList(sys System, g *globals) *cobra.Command {
 		Short: "List turns, the newest first",
 		Example: `  picobot turns list
   picobot turns list --status failed --limit 10
-  picobot turns list --session cli:terminal:01M8… --json`,
+  picobot turns list --session cli:CHAT:01M8… --json`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if f.Limit < 1 {

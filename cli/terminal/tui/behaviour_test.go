@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"encoding/json"
 	"errors"
 	"strings"
 	"testing"
@@ -182,7 +183,10 @@ func TestCtrlC_FirstStopsTheTurnSecondLeaves(t *testing.T) {
 		"nothing runs, soon after":     {again: time.Second, leaves: true, shown: "press Ctrl-C again"},
 		"nothing runs, much later":     {again: time.Minute, leaves: true, shown: "press Ctrl-C again"},
 		"a turn runs, soon after":      {running: true, again: time.Second, leaves: true, shown: "stopping the turn"},
-		"a turn runs, much later":      {running: true, again: time.Minute, leaves: true, shown: "stopping the turn"},
+		"a turn runs, much later":      {running: true, again: time.Minute, shown: "stopping the turn"}, // the line is still there
+		"typed since, soon after":      {then: func(r *rig) { r.types("def") }, again: time.Second, shown: "press Ctrl-C again"},
+		"typed since, much later":      {then: func(r *rig) { r.types("def") }, again: time.Minute, shown: "press Ctrl-C again"},
+		"typed and deleted since":      {then: func(r *rig) { r.types("d", "<backspace>") }, again: time.Second, shown: "press Ctrl-C again"},
 		"another turn runs much later": {running: true, then: func(r *rig) { r.talk.running = true }, again: time.Minute, shown: "stopping the turn"},
 		"something was sent between":   {then: func(r *rig) { r.types("hi", "<enter>") }, again: time.Second, shown: "press Ctrl-C again"},
 	} {
@@ -363,4 +367,24 @@ func TestFrame_Always_FitsTheTerminal(t *testing.T) {
 			}
 		}
 	})
+}
+
+// The line above the input says what the dialog is called now.
+func TestRename_TheDialogIsCalledByItsNewName(t *testing.T) {
+	r := newRig(t, 60, 30)
+	r.does(welcome())
+	rename := func(session, title string, ok bool) {
+		t.Helper()
+		data, err := json.Marshal(map[string]string{"session_id": session, "title": title})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.does(protocol.Command{Name: "rename", OK: ok, Text: "…", Data: data})
+	}
+	rename(r.shell.model.session, "Trip to\n\x07Rome", true)
+	rename("another", "Elsewhere", true)
+	rename(r.shell.model.session, "Refused", false)
+	if got := r.shell.model.title; got != "Trip to Rome" {
+		t.Errorf("it is called %q", got)
+	}
 }

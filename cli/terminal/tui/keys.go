@@ -16,9 +16,11 @@ const twice = 2 * time.Second
 
 // key takes a key that was pressed.
 func (m *Model) key(k tea.KeyPressMsg) []effect {
-	switch k.String() {
-	case "ctrl+c":
+	if k.String() == "ctrl+c" {
 		return m.interrupt()
+	}
+	m.pressed = time.Time{} // whoever goes on typing does not mean to leave
+	switch k.String() {
 	case "ctrl+z":
 		return []effect{suspend{}}
 	case "ctrl+l":
@@ -64,7 +66,8 @@ func (m *Model) key(k tea.KeyPressMsg) []effect {
 }
 
 // interrupt is Ctrl-C: the first stops what runs, the second leaves. What is typed is
-// left alone while something runs, and cleared when nothing does.
+// left alone while something runs, and cleared when nothing does; later than soon after
+// the first, nothing that is typed is left behind.
 func (m *Model) interrupt() []effect {
 	if m.picker != nil {
 		m.picker = nil
@@ -83,7 +86,7 @@ func (m *Model) stopped(was bool) []effect {
 	switch {
 	case was:
 		m.note(m.words.Say(text.StoppingTurn{}))
-	case !before.IsZero():
+	case !before.IsZero() && m.input.empty():
 		return []effect{leave{}}
 	default:
 		m.input.clear()

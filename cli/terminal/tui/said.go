@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"encoding/json"
 	"errors"
 	"strings"
 
@@ -36,6 +37,7 @@ func (m *Model) taken(is func(waiting) bool) (waiting, bool) {
 }
 
 func (m *Model) command(c protocol.Command) {
+	m.retitle(c)
 	if w, ok := m.taken(func(w waiting) bool { return w.isCommand() && strings.HasPrefix(strings.ToLower(w.text), "/"+c.Name) }); ok {
 		m.add(block{kind: kindSaid, text: w.text})
 	}
@@ -120,4 +122,15 @@ func without[V any](old map[string]V, key string) map[string]V {
 		}
 	}
 	return out
+}
+
+// retitle takes over what a command says this dialog is called now.
+func (m *Model) retitle(c protocol.Command) {
+	var dialog struct {
+		SessionID string `json:"session_id"`
+		Title     string `json:"title"`
+	}
+	if c.OK && json.Unmarshal(c.Data, &dialog) == nil && dialog.SessionID == m.session && dialog.Title != "" {
+		m.title = oneLine(dialog.Title)
+	}
 }
