@@ -279,3 +279,21 @@ func (r *rig) queued(chatID, text string) (string, store.Turn) {
 	require.NoError(r, err)
 	return id, got.Turn
 }
+
+func TestProgress_Changes_AreNotShownMoreOftenThanSaid(t *testing.T) {
+	r := newRig(t, fakefeishu.Config{}, func(o *Options) { o.Timing.Patch, o.Timing.Card = time.Minute, time.Hour })
+	_, turn := r.queued("oc_p", "work")
+	w := &watching{shows: newShows(r.app), session: turn.SessionID, turns: map[string]*shown{}}
+	s := &shown{id: turn.ID, wait: newBackoff(time.Second)}
+	r.calls(turn, "get_time", `{}`)
+	require.False(t, w.look(t.Context(), s))
+	require.Contains(t, r.card("oc_p"), "⏳ get_time")
+	r.ran(turn, "get_time", chat.ToolCompleted)
+	require.False(t, w.look(t.Context(), s))
+	require.Empty(t, r.feishu.Calls(http.MethodPatch, ""))
+	r.clock.move(time.Minute)
+	require.False(t, w.look(t.Context(), s))
+	require.False(t, w.look(t.Context(), s))
+	require.Len(t, r.feishu.Calls(http.MethodPatch, ""), 1, "and what is as it was is not shown again")
+	require.Contains(t, r.card("oc_p"), "✅ get_time")
+}

@@ -271,6 +271,24 @@ func TestSend_UnknownForTooLong_IsLookedUp(t *testing.T) {
 	}
 }
 
+// As long as Feishu surely knows the uuid it is not looked up but sent again.
+func TestSend_UnknownForLessThan50Minutes_IsSentAgainWithTheSameUUID(t *testing.T) {
+	r := newRig(t, fakefeishu.Config{}, nil)
+	o := r.row("oc_p", "job1", "hello")
+	r.feishu.Arrange(fakefeishu.Fault{Cut: true, Path: sends})
+	_, err := r.app.Send(t.Context(), o)
+	require.Error(t, err)
+	r.clock.move(49 * time.Minute)
+	r.app = New(r.app.opts) // another process
+	_, err = r.send(o)
+	require.NoError(t, err)
+	require.Empty(t, r.feishu.Calls(http.MethodGet, sends))
+	calls := r.feishu.Calls(http.MethodPost, sends)
+	require.Len(t, calls, 2)
+	require.Equal(t, calls[0].UUID, calls[1].UUID)
+	require.Len(t, r.shown("oc_p"), 1)
+}
+
 // The list of a chat has nothing of its threads: they are looked up by themselves.
 func TestSend_UnknownForTooLongInAThread_IsLookedUpThere(t *testing.T) {
 	inThread := func(o *Options) { o.ReplyInThread, o.Timing.Card = true, time.Hour }
