@@ -17,6 +17,7 @@ import (
 	"picobot/activities"
 	"picobot/internal/chat"
 	"picobot/internal/flow"
+	"picobot/internal/schedule"
 	"picobot/store"
 )
 
@@ -101,6 +102,39 @@ func TestHistories_WorkBesideTurns_Replay(t *testing.T) {
 	all, err := s.record.Compactions(t.Context(), turn.SessionID)
 	require.NoError(t, err)
 	require.Equal(t, store.CompactionCommitted, all[0].State)
+}
+
+// So must the runs of jobs: of a schedule and by hand, of each kind of work.
+func TestHistories_Jobs_Replay(t *testing.T) {
+	s := newStack(t)
+	s.put(message("job_slot", 1))
+	s.put(message("job_message", 3600))
+	s.put(task("job_turn", schedule.AgentTask, 3600, "calc 6*7"))
+	long := task("job_limit", schedule.SilentAgentTask, 3600, "slow 600")
+	long.Payload.TimeoutSeconds = 1
+	s.put(long)
+	event := message("job_event", 3600)
+	event.Kind, event.Target, event.Payload = schedule.InternalEvent, schedule.Target{}, schedule.Payload{Event: schedule.SessionCleanup}
+	s.put(event)
+	for id, status := range map[string]string{
+		"job_slot": store.RunCompleted, "job_message": store.RunCompleted, "job_turn": store.RunCompleted,
+		"job_limit": store.RunFailed, "job_event": store.RunCompleted,
+	} {
+		t.Run(id, func(t *testing.T) {
+			if id != "job_slot" {
+				_, err := s.record.RequestJobRun(t.Context(), id)
+				require.NoError(t, err)
+			}
+			s.eventually(time.Minute, "it ran", func() bool { return s.countRuns(id, status) > 0 })
+			var run store.JobRun
+			for _, r := range s.runsOf(id) {
+				if r.Status == status {
+					run = r
+				}
+			}
+			keep(t, id, s.replayed(run))
+		})
+	}
 }
 
 // keep writes a history down if that was asked for.

@@ -255,8 +255,8 @@ func TestSchedules_AnAgentTask_IsAnsweredInTheChatWhileItsPeopleTalk(t *testing.
 	s.replayed(run)
 }
 
-// replayed checks that a run's workflow survives a replay of its history.
-func (s *stack) replayed(run store.JobRun) {
+// replayed checks that a run's workflow survives a replay of its history, and returns it.
+func (s *stack) replayed(run store.JobRun) *historypb.History {
 	s.Helper()
 	s.eventually(time.Minute, "its workflow closes", func() bool {
 		d, err := s.client.DescribeWorkflowExecution(context.Background(), run.WorkflowID, run.RunID)
@@ -273,6 +273,7 @@ func (s *stack) replayed(run store.JobRun) {
 	r := sdkworker.NewWorkflowReplayer()
 	r.RegisterWorkflowWithOptions(workflows.Job, workflow.RegisterOptions{Name: flow.JobWorkflow})
 	require.NoError(s, r.ReplayWorkflowHistory(quiet{}, h))
+	return h
 }
 
 // Cron in a zone: Temporal comes to the slots that the plan has.

@@ -147,3 +147,43 @@ func TestJobs_AReminderDueWhileEverythingIsDead_ComesOnce(t *testing.T) {
 	same(t, "states", h.Record(`SELECT id || ' ' || state FROM scheduler_jobs WHERE source = 'api' ORDER BY id`), "first completed", "paused paused", "second completed")
 	sound(t, h)
 }
+
+// With scheduler.enabled off jobs are kept and none is due, whatever Temporal still has;
+// one by hand runs.
+func TestJobs_TheSchedulerIsOff_NothingIsDueAndRunsByHandAre(t *testing.T) {
+	h := harness.New(t)
+	g := h.StartGateway()
+	for id, seconds := range map[string]int{"tick": 1, "hand": 3600} {
+		if got := h.Run("jobs", "put", jobFile(t, map[string]any{"id": id, "kind": "outbound_message", "schedule": map[string]any{"type": "interval", "seconds": seconds},
+			"target": map[string]any{"channel": "cli", "chat_id": "me"}, "payload": map[string]any{"content": id}})); got.Code != 0 {
+			t.Fatalf("put: %+v", got)
+		}
+	}
+	const ran = `SELECT count(*) FROM job_runs WHERE trigger <> 'manual' AND status = 'completed'`
+	h.Eventually("it ticks", func() bool { return h.Record(ran)[0] != "0" })
+	g.Kill9()
+
+	h.Configure(map[string]any{"scheduler": map[string]any{"enabled": false}})
+	g = h.StartGateway()
+	ticks := h.Record(`SELECT count(*) FROM job_runs`)[0]
+	ws := g.WS(t)
+	ws.Hello(protocol.Hello{ClientID: "me"})
+	if got := h.Run("jobs", "run", "hand"); got.Code != 0 {
+		t.Errorf("run: %+v", got)
+	}
+	h.Eventually("the run by hand is sent", func() bool { return len(jobNotices(ws, "hand")) == 1 })
+	time.Sleep(3 * time.Second) // slots pass meanwhile
+	if code, health := g.Health(); code != 200 || health["schedule_lag_ms"] != 0.0 {
+		t.Errorf("nothing is late where nothing is due: %d %v", code, health)
+	}
+	same(t, "no slot has a row", h.Record(`SELECT count(*) FROM job_runs WHERE job_id = 'tick'`), ticks)
+	same(t, "the run by hand", h.Record(`SELECT trigger || ' ' || status FROM job_runs WHERE job_id = 'hand'`), "manual completed")
+	same(t, "the jobs are kept", h.Record(`SELECT id || ' ' || state FROM scheduler_jobs WHERE source = 'api' ORDER BY id`), "hand active", "tick active")
+
+	before := h.Record(ran)[0]
+	g.Kill9()
+	h.Configure(map[string]any{"scheduler": nil})
+	h.StartGateway()
+	h.Eventually("on again, it ticks", func() bool { return h.Record(ran)[0] != before })
+	sound(t, h)
+}
