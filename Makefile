@@ -17,6 +17,8 @@ OF_THE_BINARY = $(filter picobot/cli/e2e%,$(WITHOUT_ENGINE))
 
 # What `make release` builds for, GOOS/GOARCH.
 PLATFORMS ?= linux/amd64 linux/arm64 darwin/amd64 darwin/arm64
+# Nothing in these runs beside anything else, and under -race they compute for minutes.
+ALONE = picobot/internal/schedule
 
 .PHONY: build test lint bench check crash fuzz release clean
 
@@ -24,8 +26,8 @@ build: ## the binary, ./picobot
 	go build -ldflags '-X picobot/cli.version=$(VERSION)' -o picobot .
 
 test: ## all tests; -race wherever the embedded server is not part of it and the tests are more than clients
-	go test -race -shuffle=on -timeout 15m $(filter-out $(OF_THE_BINARY),$(WITHOUT_ENGINE))
-	go test -shuffle=on -timeout 15m $(sort $(WITH_ENGINE))
+	go test -race -shuffle=on -timeout 15m $(filter-out $(OF_THE_BINARY) $(ALONE),$(WITHOUT_ENGINE))
+	go test -shuffle=on -timeout 15m $(sort $(WITH_ENGINE)) $(ALONE)
 	go test -p 1 -shuffle=on -timeout 15m $(OF_THE_BINARY)
 
 lint: bin/golangci-lint bin/workflowcheck ## formatting, vet, the layers, determinism of workflows
