@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"os"
 	"os/signal"
@@ -77,6 +78,12 @@ func (s System) workDir() string {
 // exitKilled is what a shell reports for a process that a Ctrl-C ended.
 const exitKilled = 130
 
+// lastResort is how long after a signal a process ends that has not stopped by itself.
+// Each part of a stop has a limit, together less than the 10 s that are promised: this
+// is for one that does not keep it. What was going on is a crash then, and goes on from
+// the record.
+const lastResort = 15 * time.Second
+
 // untilSignal returns a context that ends with the first signal. A second one ends
 // the process at once: whoever asks twice does not want to wait.
 func (s System) untilSignal(ctx context.Context) (context.Context, context.CancelFunc) {
@@ -89,9 +96,14 @@ func (s System) untilSignal(ctx context.Context) (context.Context, context.Cance
 		case <-released:
 			return
 		}
+		late := time.NewTimer(lastResort)
+		defer late.Stop()
 		select {
 		case <-s.Signals:
 			s.Exit(exitKilled)
+		case <-late.C:
+			_, _ = fmt.Fprintf(s.Stderr, "picobot: something does not stop: ending it after %s; what was going on goes on at the next start\n", lastResort)
+			s.Exit(exitFailure)
 		case <-released:
 		}
 	}()

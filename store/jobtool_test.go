@@ -44,13 +44,13 @@ func TestSend_WithoutAChat_InASilentJobsRun_GoesToItsTargetAndIsARowOfItsNextTur
 	answer(t, j.Store, home.ID, 1, say("hello"))
 	j.put(aJob("a", schedule.SilentAgentTask, every(3600)))
 
-	turn := j.working("a", "x", "y", "z")
+	turn := j.working("a", "w", "x", "y", "z")
 	require.Contains(t, turn.SessionID, "cli:scheduler/a:")
 	for i, c := range []struct {
-		channel, content string
-		allowed          bool
-	}{{"", "first news", true}, {"cli", "second news", true}, {"feishu", "no chat of the job's", false}} {
-		got, err := j.RunRecordTool(t.Context(), toolRun(turn.ID, 1, i, string(rune('x'+i))), sends(c.channel, "", c.content))
+		channel, chat, content string
+		allowed                bool
+	}{{"", "c1", "first news", true}, {"cli", "", "second news", true}, {"feishu", "", "no chat of the job's", false}, {"", "c2", "nobody's chat", false}} {
+		got, err := j.RunRecordTool(t.Context(), toolRun(turn.ID, 1, i, string(rune('w'+i))), sends(c.channel, c.chat, c.content))
 		require.NoError(t, err)
 		require.Equal(t, c.allowed, got.Status == chat.ToolCompleted, "%v: %s", c, got.Result)
 	}

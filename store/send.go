@@ -1,42 +1,44 @@
 package store
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 
 	"picobot/internal/chat"
+	"picobot/internal/schedule"
 )
 
 // ErrNotTheirChat says that neither this person nor this session has been in the chat.
 var ErrNotTheirChat = errors.New("this person has not been in that chat")
 
-// Send writes an outbox row to a chat, "" = the one the turn is in, and returns
-// where it goes. Fails with ErrNotTheirChat for chats that the turn's sender has not
+// Send writes an outbox row to a chat, "" = the one the turn is in, in a job's run that
+// of the job's target, and returns where it goes. Fails with ErrNotTheirChat for chats that the turn's sender has not
 // written in: a model must not be talked into writing to anybody.
 func (t *ToolTx) Send(channel, chatID, content string) (toChannel, toChat string, err error) {
-	toChannel, toChat = channel, chatID
-	ofJob := toChat == "" && t.Job != nil && (toChannel == "" || toChannel == t.Job.Job.Target.Channel)
-	if ofJob { // a job speaks to its target, wherever it works
-		toChannel, toChat = t.Job.Job.Target.Channel, t.Job.Job.Target.ChatID
+	home := schedule.Target{Channel: t.Session.Channel, ChatID: t.Session.ChatID}
+	here := home
+	if t.Job != nil { // a job speaks to its target, wherever it works
+		home = t.Job.Job.Target
 	}
-	if toChannel == "" {
-		toChannel = t.Session.Channel
-	}
+	toChannel, toChat = cmp.Or(channel, home.Channel), chatID
 	if toChat == "" {
-		if toChannel != t.Session.Channel {
+		if toChannel != home.Channel {
 			return "", "", fmt.Errorf("%w: a channel was named and no chat", ErrNotTheirChat)
 		}
-		toChat = t.Session.ChatID
+		toChat = home.ChatID
 	}
-	here := toChannel == t.Session.Channel && toChat == t.Session.ChatID && (t.Job == nil || t.Session.Active)
-	if !here && !ofJob {
+	is := func(c schedule.Target) bool { return toChannel == c.Channel && toChat == c.ChatID }
+	if !is(home) && !is(here) {
 		if err := t.mayWriteTo(toChannel, toChat); err != nil {
 			return "", "", err
 		}
 	}
+	// The turn's own dialog has the call among its rows.
+	noted := is(here) && (t.Job == nil || t.Session.Active)
 	_, err = t.t.enqueue(Outbound{
 		Channel: toChannel, ChatID: toChat, SessionID: t.Session.ID, Origin: t.Run.ID, TurnID: t.Run.TurnID,
-		Part: t.sent, Content: content, Unnoted: !here, // the turn's own chat has the call among its rows
+		Part: t.sent, Content: content, Unnoted: !noted,
 	})
 	t.sent++
 	t.t.touch(t.Session.ID)

@@ -2,11 +2,13 @@ package scheduler
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
 
 	enumspb "go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/temporal"
@@ -28,6 +30,7 @@ func (r *Reconciler) startRuns(ctx context.Context) error {
 	now := r.opts.Now()
 	still := map[string]time.Time{}
 	defer func() { r.started = still }()
+	var failed []error // one run that cannot be started holds up no other
 	for _, run := range runs {
 		if seen, ok := r.started[run.ID]; ok && now.Sub(seen) < lookAgain {
 			still[run.ID] = seen
@@ -35,20 +38,37 @@ func (r *Reconciler) startRuns(ctx context.Context) error {
 		}
 		if run.WorkflowID != "" {
 			alive, err := r.alive(ctx, run)
-			if err != nil {
+			if unreachable(err) {
 				return err
+			}
+			if err != nil {
+				failed = append(failed, fmt.Errorf("run %s of job %s: %w", run.ID, run.JobID, err))
+				continue
 			}
 			if alive {
 				still[run.ID] = now
 				continue
 			}
 		}
-		if err := r.start(ctx, run); err != nil {
+		switch err := r.start(ctx, run); {
+		case unreachable(err):
 			return err
+		case err != nil:
+			failed = append(failed, fmt.Errorf("run %s of job %s: %w", run.ID, run.JobID, err))
+			continue
 		}
 		still[run.ID] = now
 	}
-	return nil
+	return errors.Join(failed...)
+}
+
+// unreachable reports that Temporal did not answer: it need not be asked about others.
+func unreachable(err error) bool {
+	if _, ok := errors.AsType[*serviceerror.Unavailable](err); ok {
+		return true
+	}
+	_, ok := errors.AsType[*serviceerror.DeadlineExceeded](err)
+	return ok || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)
 }
 
 func (r *Reconciler) alive(ctx context.Context, run store.JobRun) (bool, error) {

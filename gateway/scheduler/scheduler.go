@@ -3,6 +3,7 @@ package scheduler
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"sync"
 	"time"
@@ -136,10 +137,7 @@ func (r *Reconciler) pass(ctx context.Context) error {
 		}
 		r.version = version
 	}
-	if err := r.account(ctx); err != nil {
-		return err
-	}
-	return r.startRuns(ctx)
+	return errors.Join(r.account(ctx), r.startRuns(ctx))
 }
 
 // look lists the schedules that Temporal has.
@@ -257,14 +255,15 @@ func (r *Reconciler) account(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	var failed []error // one job that cannot be decided on holds up no other
 	for _, id := range due {
 		until := settled
 		if _, scheduled := r.known[flow.JobWorkflowID(id)]; !scheduled {
 			until = now
 		}
 		if _, err := r.record.AccountJob(ctx, id, until); err != nil {
-			return err
+			failed = append(failed, fmt.Errorf("job %s: %w", id, err))
 		}
 	}
-	return nil
+	return errors.Join(failed...)
 }
