@@ -26,8 +26,9 @@ build: ## the binary, ./picobot
 	go build -ldflags '-X picobot/cli.version=$(VERSION)' -o picobot .
 
 test: ## all tests; -race wherever the embedded server is not part of it and the tests are more than clients
-	go test -race -shuffle=on -timeout 15m $(filter-out $(OF_THE_BINARY) $(ALONE),$(WITHOUT_ENGINE))
+	RAPID_CHECKS=20 go test -race -shuffle=on -timeout 15m $(filter-out $(OF_THE_BINARY) $(ALONE),$(WITHOUT_ENGINE))
 	go test -shuffle=on -timeout 15m $(sort $(WITH_ENGINE)) $(ALONE)
+	go test -shuffle=on -timeout 15m -run 'Any' ./store
 	go test -p 1 -shuffle=on -timeout 15m $(OF_THE_BINARY)
 
 lint: bin/golangci-lint bin/workflowcheck ## formatting, vet, the layers, determinism of workflows

@@ -16,9 +16,9 @@ import (
 func Main(ctx context.Context, sys System) int {
 	root := newRoot(sys)
 	root.SetArgs(sys.Args)
-	err := root.ExecuteContext(ctx)
-	if errors.Is(err, syscall.EPIPE) { // whoever reads has had enough, as head has
-		err = errSilent
+	cmd, err := root.ExecuteContextC(ctx)
+	if errors.Is(err, syscall.EPIPE) && cmd.Name() != "agent" {
+		err = errSilent // whoever reads has had enough, as head has; an answer that nobody reads is lost
 	}
 	if err != nil && !errors.Is(err, errSilent) {
 		_, _ = fmt.Fprintf(sys.Stderr, "picobot: %s\n", strings.TrimRight(err.Error(), "\n"))
