@@ -99,7 +99,8 @@ type Compaction struct {
 // Activities are PicoBot's activities. Make them with New.
 type Activities struct {
 	Deps
-	flights *flights
+	flights     *flights
+	toolsWeight int // the tools are always the same
 }
 
 // New returns activities that work with d.
@@ -110,7 +111,7 @@ func New(d Deps) *Activities {
 	if d.Index == nil {
 		d.Index = func(context.Context) string { return "" }
 	}
-	return &Activities{Deps: d, flights: newFlights()}
+	return &Activities{Deps: d, flights: newFlights(), toolsWeight: toolsWeight(d.Tools)}
 }
 
 // CancelTurn stops what this process does for the turn, at once. The request must

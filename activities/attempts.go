@@ -10,6 +10,7 @@ import (
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/temporal"
 
+	"picobot/internal/brief"
 	"picobot/internal/flow"
 	"picobot/internal/live"
 	"picobot/internal/llm"
@@ -53,7 +54,7 @@ func beat(ctx context.Context, past []flow.Attempt) {
 func (a *Activities) modelFailure(ctx context.Context, in flow.ModelInput, e *llm.Error, more int) error {
 	past := earlier(ctx)
 	this := flow.Attempt{More: more, Failure: flow.Failure{
-		Code: string(e.Kind), Model: e.Model, Provider: e.Provider, Status: e.Status, Detail: cut(a.Mask(e.Message), maxDetail),
+		Code: string(e.Kind), Model: e.Model, Provider: e.Provider, Status: e.Status, Detail: brief.Cut(a.Mask(e.Message), maxDetail),
 	}}
 	info := activity.GetInfo(ctx)
 	retryAfter := min(e.RetryAfter, maxRetryAfter)
@@ -143,12 +144,4 @@ func backoff(info activity.Info) time.Duration {
 		wait = min(wait, float64(p.MaximumInterval))
 	}
 	return time.Duration(wait)
-}
-
-func cut(s string, max int) string {
-	r := []rune(s)
-	if len(r) <= max {
-		return s
-	}
-	return string(r[:max-1]) + "…"
 }

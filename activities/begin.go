@@ -8,6 +8,7 @@ import (
 
 	"go.temporal.io/sdk/activity"
 
+	"picobot/internal/brief"
 	"picobot/internal/chat"
 	"picobot/internal/flow"
 	"picobot/internal/prompt"
@@ -73,7 +74,7 @@ func (a *Activities) BeginTurn(ctx context.Context, in flow.SessionInput) (flow.
 		b.Failure = flow.Failure{Code: flow.CodePoisoned}
 	case unreadable != nil && p.NoPrompt:
 		// Without its prompt the agent is another one: the person must know.
-		b.Failure = flow.Failure{Code: flow.CodePrompt, Detail: cut(a.Mask(unreadable.Error()), maxDetail)}
+		b.Failure = flow.Failure{Code: flow.CodePrompt, Detail: brief.Cut(a.Mask(unreadable.Error()), maxDetail)}
 	}
 	return b, nil
 }

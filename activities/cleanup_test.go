@@ -14,6 +14,7 @@ import (
 
 	"picobot/activities"
 	"picobot/internal/chat"
+	"picobot/internal/tools"
 	"picobot/store"
 )
 
@@ -39,8 +40,10 @@ func newAttic(t *testing.T, keep time.Duration) *attic {
 	a.record, err = store.Open(t.Context(), store.Options{Path: filepath.Join(t.TempDir(), "sessions.db"), Now: now, ExpireAfter: expiry})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, a.record.Close()) })
+	none, err := tools.NewRegistry(tools.Options{})
+	require.NoError(t, err)
 	a.acts = activities.New(activities.Deps{
-		Record: a.record, Now: now, Logger: slog.New(slog.DiscardHandler), Mask: func(s string) string { return s },
+		Record: a.record, Tools: none, Now: now, Logger: slog.New(slog.DiscardHandler), Mask: func(s string) string { return s },
 		Cleanup: activities.Cleanup{Retention: keep, MediaDir: a.dir},
 	})
 	return a

@@ -8,6 +8,7 @@ import (
 
 	"go.temporal.io/sdk/activity"
 
+	"picobot/internal/brief"
 	"picobot/internal/chat"
 	"picobot/internal/flow"
 	"picobot/internal/llm"
@@ -203,7 +204,7 @@ func (a *Activities) FinishMaintenance(ctx context.Context, in flow.MaintenanceE
 	}
 	a.Logger.Info("memory maintenance has ended", "status", m.Status, "people", m.Scopes, "merged", m.Merged, "deleted", m.Deleted, "tokens", m.Tokens)
 	return flow.MaintenanceResult{Run: m.ID, Scopes: m.Scopes, Changed: m.Changed, Failed: m.Failed, Merged: m.Merged, Deleted: m.Deleted,
-		Conflicts: m.Conflicts, Error: cut(a.Mask(m.Error), maxDetail)}, nil
+		Conflicts: m.Conflicts, Error: brief.Cut(a.Mask(m.Error), maxDetail)}, nil
 }
 
 func (a *Activities) writeNotes(ctx context.Context) error {

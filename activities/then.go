@@ -8,6 +8,7 @@ import (
 	"picobot/internal/flow"
 	"picobot/internal/llm"
 	"picobot/internal/prompt"
+	"picobot/internal/tools"
 	"picobot/store"
 )
 
@@ -23,7 +24,7 @@ type answeredSize struct {
 // sizeAfter measures a request that was answered, and the session: more of it than
 // went into the request where that was too long.
 func (a *Activities) sizeAfter(t store.TurnContext, req llm.Request, resp llm.Response, answer chat.Message) answeredSize {
-	asked := a.toolsWeight()
+	asked := a.toolsWeight
 	all := asked + prompt.Weight(answer)
 	for _, m := range req.Messages {
 		asked += prompt.Weight(m.Message)
@@ -37,9 +38,9 @@ func (a *Activities) sizeAfter(t store.TurnContext, req llm.Request, resp llm.Re
 }
 
 // toolsWeight is the weight of what goes into each request besides messages.
-func (a *Activities) toolsWeight() int {
+func toolsWeight(registry *tools.Registry) int {
 	weight := 0
-	for _, d := range a.Tools.Definitions() {
+	for _, d := range registry.Definitions() {
 		weight += prompt.TextWeight(d.Name) + prompt.TextWeight(d.Description) + prompt.TextWeight(string(d.Parameters))
 	}
 	return weight
@@ -80,7 +81,7 @@ func (a *Activities) then(ctx context.Context, sessionID string) (due flow.Then)
 // segmentTokens is the size of a session's next request, as far as it is known.
 func (a *Activities) segmentTokens(p store.CompactionPlan) int {
 	c := p.Session.Compacting
-	return compact.Corrected(prompt.Tokens(p.Weight+a.toolsWeight()), c.Estimate, c.Reported)
+	return compact.Corrected(prompt.Tokens(p.Weight+a.toolsWeight), c.Estimate, c.Reported)
 }
 
 // grown reports whether a session of so many tokens is to be compacted by itself.

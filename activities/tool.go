@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"picobot/internal/brief"
 	"picobot/internal/chat"
 	"picobot/internal/flow"
 	"picobot/internal/live"
@@ -144,7 +145,7 @@ func runID(in flow.ToolInput) string {
 // summary describes a call in one line. Secrets are masked before the line is cut,
 // or the head of one at the cut would stay.
 func (a *Activities) summary(c chat.ToolCall) string {
-	return cut(a.Mask(a.Tools.Summary(c.Function.Name, chat.RawArguments(c.Function.Arguments), 8*maxSummary)), maxSummary)
+	return brief.Cut(a.Mask(a.Tools.Summary(c.Function.Name, chat.RawArguments(c.Function.Arguments), 8*maxSummary)), maxSummary)
 }
 
 // maxSummary bounds what Temporal's UI shows of a call, in characters.

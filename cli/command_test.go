@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"os"
@@ -13,6 +12,7 @@ import (
 	"time"
 
 	"picobot/cli/app"
+	testkit "picobot/internal/testkit/harness"
 )
 
 // harness runs command lines in a world of its own: a temporary home, no
@@ -44,7 +44,7 @@ func (h *harness) run(args ...string) result {
 	h.t.Helper()
 	ctx, cancel := context.WithTimeout(h.t.Context(), 30*time.Second)
 	defer cancel()
-	var out, errs syncBuffer
+	var out, errs testkit.Output
 	code := Main(ctx, System{
 		Args:    append([]string{"--home", h.home}, args...),
 		Stdin:   strings.NewReader(h.stdin),
@@ -101,24 +101,6 @@ func (f *fakeRuntime) Worker(ctx context.Context, o app.Options, ready func(app.
 
 func (f *fakeRuntime) Temporal(ctx context.Context, o app.Options, ready func(app.Addresses)) error {
 	return f.ran("temporal", ctx, o, ready)
-}
-
-// syncBuffer is a buffer that several goroutines may write to.
-type syncBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (s *syncBuffer) Write(p []byte) (int, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.b.Write(p)
-}
-
-func (s *syncBuffer) String() string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.b.String()
 }
 
 func failing(context.Context, app.Options, func(app.Addresses)) error {

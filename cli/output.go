@@ -5,9 +5,10 @@ import (
 	"io"
 	"strings"
 	"time"
-	"unicode"
 
 	"github.com/charmbracelet/x/ansi"
+
+	"picobot/internal/brief"
 )
 
 // printList prints a list: one JSON array, or a table with a row for each item.
@@ -65,13 +66,7 @@ const maxCell = 80
 
 // cell makes a text fit a table, on one line and without what moves a cursor.
 func cell(s string) string {
-	s = strings.Join(strings.FieldsFunc(s, func(r rune) bool {
-		return unicode.IsSpace(r) || unicode.IsControl(r) || unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp, unicode.Co)
-	}), " ")
-	if r := []rune(s); len(r) > maxCell {
-		return string(r[:maxCell-1]) + "…"
-	}
-	return s
+	return brief.Cut(brief.OneLine(s), maxCell)
 }
 
 // moment shows a time of the record (ms); "" for none.

@@ -8,6 +8,7 @@ import (
 	"time"
 	"unicode"
 
+	"picobot/internal/brief"
 	"picobot/internal/chat"
 	"picobot/internal/text"
 	"picobot/store"
@@ -126,10 +127,7 @@ func (s *Server) runCommand(ctx context.Context, m store.Inbound, words *text.Ca
 // cut bounds what is repeated of a word nobody knows.
 func cut(name string) string {
 	const most = 64
-	if r := []rune(name); len(r) > most {
-		return string(r[:most]) + "…"
-	}
-	return name
+	return brief.Cut(name, most)
 }
 
 func say(t string) outcome { return outcome{CommandAnswer: store.CommandAnswer{Text: t}} }

@@ -1,7 +1,6 @@
 package gateway
 
 import (
-	"bytes"
 	"context"
 	"database/sql"
 	"encoding/json"
@@ -20,6 +19,7 @@ import (
 	"picobot/internal/live"
 	"picobot/internal/llm"
 	"picobot/internal/protocol"
+	"picobot/internal/testkit/harness"
 	"picobot/store"
 )
 
@@ -37,7 +37,7 @@ type rig struct {
 	hub    *live.Hub
 	server *Server
 	told   *fakeDispatcher
-	logs   *syncBuffer
+	logs   *harness.Output
 	stop   context.CancelFunc
 	done   chan struct{}
 }
@@ -49,7 +49,7 @@ type rigOption func(*Options, *Deps)
 
 func newRig(t *testing.T, options ...rigOption) *rig {
 	t.Helper()
-	r := &rig{t: t, path: filepath.Join(t.TempDir(), "sessions.db"), hub: live.NewHub(), told: &fakeDispatcher{}, logs: &syncBuffer{}, done: make(chan struct{})}
+	r := &rig{t: t, path: filepath.Join(t.TempDir(), "sessions.db"), hub: live.NewHub(), told: &fakeDispatcher{}, logs: &harness.Output{}, done: make(chan struct{})}
 	logger := slog.New(slog.NewTextHandler(r.logs, nil))
 	var err error
 	r.record, err = store.Open(t.Context(), store.Options{
@@ -89,23 +89,6 @@ func newRig(t *testing.T, options ...rigOption) *rig {
 func (r *rig) shutdown() {
 	r.stop()
 	<-r.done
-}
-
-type syncBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (s *syncBuffer) Write(p []byte) (int, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.b.Write(p)
-}
-
-func (s *syncBuffer) String() string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.b.String()
 }
 
 // fakeDispatcher remembers what it was told.

@@ -67,6 +67,10 @@ const maxNoted = 100
 // noteOutbound writes what the chat was sent outside its turns as rows of the
 // session, so that the model knows what the person has read.
 func (t *tx) noteOutbound(sess Session) error {
+	var news bool
+	if err := t.row(`SELECT EXISTS (SELECT 1 FROM outbound_messages WHERE unnoted = 1 AND channel = ? AND chat_id = ?)`, sess.Channel, sess.ChatID).Scan(&news); err != nil || !news {
+		return err
+	}
 	rows, err := t.rows(`SELECT content FROM (
 			SELECT content, created_at, id FROM outbound_messages WHERE unnoted = 1 AND channel = ? AND chat_id = ? AND status <> 'failed'
 			ORDER BY created_at DESC, id DESC LIMIT ?)

@@ -16,6 +16,8 @@ import (
 
 	lark "github.com/larksuite/oapi-sdk-go/v3"
 	larkcore "github.com/larksuite/oapi-sdk-go/v3/core"
+
+	"picobot/internal/brief"
 )
 
 // BaseURL returns the address of a configured domain: "feishu", "lark" or a URL.
@@ -142,7 +144,7 @@ func answer(status int, header http.Header, body []byte, out any) error {
 		}
 		return nil
 	}
-	e := &Error{Status: status, Code: head.Code, Msg: cut(head.Msg, maxMsg), LogID: header.Get("X-Tt-Logid")}
+	e := &Error{Status: status, Code: head.Code, Msg: brief.Cut(head.Msg, maxMsg), LogID: header.Get("X-Tt-Logid")}
 	if !isJSON && status < 300 {
 		e.Status = http.StatusBadGateway // something on the way answered: nobody knows what was done
 	}
@@ -201,13 +203,6 @@ func (a *api) downloadOnce(ctx context.Context, token, messageID, key, kind stri
 }
 
 const downloadTimeout = 90 * time.Second
-
-func cut(s string, most int) string {
-	if r := []rune(s); len(r) > most {
-		return string(r[:most]) + "…"
-	}
-	return s
-}
 
 // sdkLogger passes on what the SDK says, without what nobody may read.
 type sdkLogger struct{ log *slog.Logger }

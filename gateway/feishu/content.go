@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"unicode"
+
+	"picobot/internal/brief"
 )
 
 // attachment is a file that a message points at.
@@ -114,7 +116,7 @@ func readOther(kind, content string) string {
 	}
 	for _, v := range []string{c.Title, c.Name, c.Summary, c.Topic, c.ChatName, c.UserName, c.ChatID, c.UserID} {
 		if v != "" {
-			label += ": " + cut(v, 500)
+			label += ": " + brief.Cut(v, 500)
 			break
 		}
 	}

@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+
+	"picobot/internal/brief"
 )
 
 // form is one way to show a text.
@@ -56,7 +58,7 @@ func cardOf(text string, element object) string {
 
 // preview is what the list of chats shows of a message.
 func preview(text string) string {
-	return cut(strings.Join(strings.Fields(text), " "), 80)
+	return brief.Cut(strings.Join(strings.Fields(text), " "), 80)
 }
 
 func richText(text string) string {

@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"strings"
 
+	"picobot/internal/brief"
 	"picobot/internal/chat"
 	"picobot/store"
 )
@@ -180,7 +181,7 @@ func (p *preparation) putQuote(words string, own bool) {
 	if own {
 		of = "your message"
 	}
-	p.content = fmt.Sprintf("[in reply to %s:]\n> %s\n\n%s", of, strings.ReplaceAll(cut(strings.TrimSpace(words), maxQuote), "\n", "\n> "), p.content)
+	p.content = fmt.Sprintf("[in reply to %s:]\n> %s\n\n%s", of, strings.ReplaceAll(brief.Cut(strings.TrimSpace(words), maxQuote), "\n", "\n> "), p.content)
 }
 
 // merged adds the messages that were forwarded together.

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"picobot/internal/brief"
 	"picobot/internal/chat"
 	"picobot/internal/text"
 	"picobot/store"
@@ -106,7 +107,7 @@ func (a *App) progress(lines []store.ToolLine, streamed string) string {
 	var out []string
 	for _, l := range lines {
 		icon := map[chat.ToolStatus]string{"": "⏳", chat.ToolClaimed: "⏳", chat.ToolCompleted: "✅", chat.ToolFailed: "❌", chat.ToolUnknown: "❔"}[l.Status]
-		out = append(out, icon+" "+cut(strings.Join(strings.Fields(a.opts.Summarize(l.Name, l.Arguments)), " "), maxLine))
+		out = append(out, icon+" "+brief.Cut(strings.Join(strings.Fields(a.opts.Summarize(l.Name, l.Arguments)), " "), maxLine))
 	}
 	if r := []rune(strings.TrimSpace(streamed)); len(r) > 0 {
 		tail := string(r[max(0, len(r)-maxStreamed):])

@@ -1,7 +1,6 @@
 package feishu
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -19,6 +18,7 @@ import (
 	"picobot/internal/chat"
 	"picobot/internal/live"
 	"picobot/internal/testkit/fakefeishu"
+	"picobot/internal/testkit/harness"
 	"picobot/store"
 )
 
@@ -36,7 +36,7 @@ type rig struct {
 	channel *Channel
 	ingest  Ingest
 	clock   *clock
-	logs    *syncBuffer
+	logs    *harness.Output
 	files   map[string]string
 	stop    func()
 }
@@ -59,23 +59,6 @@ func (c *clock) move(d time.Duration) {
 	c.moved += d
 }
 
-type syncBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (s *syncBuffer) Write(p []byte) (int, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.b.Write(p)
-}
-
-func (s *syncBuffer) String() string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.b.String()
-}
-
 type nobody struct{}
 
 func (nobody) Nudge(string)              {}
@@ -85,7 +68,7 @@ func (nobody) Compact(string)            {}
 // newRig makes a rig; change, if not nil, changes what it is made from.
 func newRig(t *testing.T, config fakefeishu.Config, change func(*Options)) *rig {
 	t.Helper()
-	r := &rig{T: t, clock: &clock{}, hub: live.NewHub(), logs: &syncBuffer{}, files: map[string]string{}}
+	r := &rig{T: t, clock: &clock{}, hub: live.NewHub(), logs: &harness.Output{}, files: map[string]string{}}
 	config.Now = r.clock.now
 	if config.ChatRate == 0 {
 		config.ChatRate = -1

@@ -2,6 +2,8 @@ package memory
 
 import (
 	"slices"
+
+	"picobot/internal/nearest"
 )
 
 // leastAlike is how much a name must have in common with what was asked for.
@@ -20,11 +22,11 @@ func Nearest(wanted Name, names []Name) []Name {
 	var found []candidate
 	key, namespace := characters(wanted.Key), characters(wanted.Namespace)
 	for _, n := range names {
-		like := similarity(key, characters(n.Key))
+		like := nearest.Similarity(key, characters(n.Key))
 		if like < leastAlike {
 			continue
 		}
-		found = append(found, candidate{n, like + similarity(namespace, characters(n.Namespace))/4})
+		found = append(found, candidate{n, like + nearest.Similarity(namespace, characters(n.Namespace))/4})
 	}
 	slices.SortStableFunc(found, func(a, b candidate) int {
 		switch {
@@ -55,20 +57,4 @@ func characters(s string) map[string]int {
 		}
 	}
 	return out
-}
-
-// similarity is Dice's coefficient: 1 for the same, 0 for nothing in common.
-func similarity(a, b map[string]int) float64 {
-	common, total := 0, 0
-	for c, n := range a {
-		common += min(n, b[c])
-		total += n
-	}
-	for _, n := range b {
-		total += n
-	}
-	if total == 0 {
-		return 0
-	}
-	return 2 * float64(common) / float64(total)
 }

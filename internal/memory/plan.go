@@ -8,6 +8,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/google/jsonschema-go/jsonschema"
+
+	"picobot/internal/schema"
 )
 
 // Plan is what a model proposes to do about a person's memories.
@@ -63,25 +65,11 @@ var (
 func PlanSchema() json.RawMessage { return planSchemaJSON }
 
 func newPlanSchema() *jsonschema.Schema {
-	s, err := jsonschema.For[Plan](nil)
+	s, err := schema.Of[Plan]()
 	if err != nil {
 		panic("memory: schema of a plan: " + err.Error()) // a mistake in the program
 	}
-	plain(s)
 	return s
-}
-
-// plain undoes the ["null", "array"] that slices become: an empty list is [].
-func plain(s *jsonschema.Schema) {
-	if len(s.Types) == 2 && s.Types[0] == "null" {
-		s.Type, s.Types = s.Types[1], nil
-	}
-	for _, p := range s.Properties {
-		plain(p)
-	}
-	if s.Items != nil {
-		plain(s.Items)
-	}
 }
 
 func mustMarshal(s *jsonschema.Schema) json.RawMessage {

@@ -1,5 +1,5 @@
-// Package nearest finds what somebody meant who misspelt a name. It must not know
-// what the names are of.
+// Package nearest finds what somebody meant who misspelt something. It must not know
+// what it is.
 package nearest
 
 import "strings"
@@ -20,7 +20,7 @@ func Of(name string, known []string) string {
 		if len(k) > maxLength {
 			continue
 		}
-		d := distance(strings.ToLower(name), strings.ToLower(k))
+		d := Distance(strings.ToLower(name), strings.ToLower(k))
 		if d < bestDistance && d <= max(2, len(k)/3) && d < max(len(k), len(name)) {
 			best, bestDistance = k, d
 		}
@@ -28,8 +28,10 @@ func Of(name string, known []string) string {
 	return best
 }
 
-// distance counts insertions, deletions, replacements and swaps of neighbours.
-func distance(a, b string) int {
+// Distance counts insertions, deletions, replacements and swaps of neighbours. Its
+// time is the product of both lengths: bound them.
+func Distance(x, y string) int {
+	a, b := []rune(x), []rune(y)
 	before, above := make([]int, len(b)+1), make([]int, len(b)+1)
 	for j := range above {
 		above[j] = j
@@ -50,4 +52,22 @@ func distance(a, b string) int {
 		before, above = above, row
 	}
 	return above[len(b)]
+}
+
+// Similarity of two texts by how often each of their parts (such as pairs of
+// neighbouring characters) occurs: Dice's coefficient, 1 for the same, 0 for nothing
+// in common.
+func Similarity[P comparable](a, b map[P]int) float64 {
+	common, total := 0, 0
+	for part, n := range a {
+		common += min(n, b[part])
+		total += n
+	}
+	for _, n := range b {
+		total += n
+	}
+	if total == 0 {
+		return 0
+	}
+	return 2 * float64(common) / float64(total)
 }

@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"picobot/internal/brief"
 )
 
 // Cron is a parsed cron expression of five fields. Each field is a set of bits.
@@ -214,8 +216,5 @@ func (c Cron) Calendars() []Calendar {
 // clip quotes a piece of what somebody wrote.
 func clip(s string) string {
 	const most = 40
-	if r := []rune(s); len(r) > most {
-		s = string(r[:most]) + "…"
-	}
-	return strconv.Quote(s)
+	return strconv.Quote(brief.Cut(s, most))
 }

@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"picobot/internal/brief"
 )
 
 // compose makes the text of a SKILL.md from what a model or a person gives: a whole
@@ -14,7 +16,7 @@ func compose(name, description, content string, before *document) (string, error
 	if len(content) > maxFile {
 		return "", fmt.Errorf("the content has %d bytes, at most %d are taken: put parts into files of their own", len(content), maxFile)
 	}
-	description = oneLine(description)
+	description = brief.OneLine(description)
 	text := content
 	whole := strings.HasPrefix(strings.TrimLeft(content, "\uFEFF \t\r\n"), "---")
 	switch {
@@ -65,9 +67,9 @@ func verify(text, name, description string) error {
 		return err
 	}
 	if d.name != "" && d.name != name {
-		return fmt.Errorf("the content's front matter names the skill %q, the call %q: use one name", cut(oneLine(d.name), maxName), name)
+		return fmt.Errorf("the content's front matter names the skill %q, the call %q: use one name", brief.Cut(brief.OneLine(d.name), maxName), name)
 	}
-	if description != "" && d.description != cut(description, maxDescription) {
+	if description != "" && d.description != brief.Cut(description, maxDescription) {
 		return errors.New("the front matter is too unusual to be changed: give the whole SKILL.md as content, front matter included")
 	}
 	return nil

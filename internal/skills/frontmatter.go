@@ -8,6 +8,8 @@ import (
 	"unicode/utf8"
 
 	"go.yaml.in/yaml/v3"
+
+	"picobot/internal/brief"
 )
 
 // document is a SKILL.md.
@@ -42,17 +44,17 @@ func parse(data []byte) (document, error) {
 		if f, broken = lenientFields(d.front); broken != nil {
 			return d, fmt.Errorf("the front matter of SKILL.md cannot be read (%w): put the description in quotes", broken)
 		}
-		d.notes = append(d.notes, "the front matter is not valid YAML ("+oneLine(err.Error())+"); it was read line by line")
+		d.notes = append(d.notes, "the front matter is not valid YAML ("+brief.OneLine(err.Error())+"); it was read line by line")
 	}
 	d.name = strings.TrimSpace(f["name"])
-	d.description = oneLine(f["description"])
+	d.description = brief.OneLine(f["description"])
 	d.manual = strings.EqualFold(strings.TrimSpace(f["disable-model-invocation"]), "true")
 	if d.description == "" {
 		return d, errors.New("SKILL.md has no description: add a line such as `description: What it does and when to use it` to its front matter")
 	}
 	if n := utf8.RuneCountInString(d.description); n > maxDescription {
 		d.notes = append(d.notes, fmt.Sprintf("the description has %d characters, of which %d are used", n, maxDescription))
-		d.description = cut(d.description, maxDescription)
+		d.description = brief.Cut(d.description, maxDescription)
 	}
 	if strings.TrimSpace(d.body) == "" {
 		d.notes = append(d.notes, "there are no instructions below the front matter")

@@ -8,6 +8,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/stretchr/testify/require"
+
+	"picobot/internal/brief"
 )
 
 func TestParse_FrontMatterAsPeopleWriteIt_IsRead(t *testing.T) {
@@ -133,7 +135,7 @@ func FuzzParse(f *testing.F) {
 		}
 		require.NotEmpty(t, d.description)
 		require.LessOrEqual(t, utf8.RuneCountInString(d.description), maxDescription)
-		require.Equal(t, oneLine(d.description), d.description, "it is one line without hidden characters")
+		require.Equal(t, brief.OneLine(d.description), d.description, "it is one line without hidden characters")
 		require.True(t, utf8.ValidString(d.name+d.body))
 		// What is changed by us is read back as it was meant, or refused.
 		text, err = compose("x", "Says: \"hello\" # not a comment", "new body", &d)

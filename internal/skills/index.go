@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"unicode/utf8"
+
+	"picobot/internal/brief"
 )
 
 const (
@@ -54,7 +56,7 @@ func indexText(offered []Skill, n, description int) string {
 	var b strings.Builder
 	b.WriteString(indexHead)
 	for _, k := range offered[:n] {
-		fmt.Fprintf(&b, "- %s: %s\n", k.Name, cut(k.Description, description))
+		fmt.Fprintf(&b, "- %s: %s\n", k.Name, brief.Cut(k.Description, description))
 	}
 	if more := len(offered) - n; more > 0 {
 		fmt.Fprintf(&b, "(%d more skills are not shown: call skill_list)\n", more)

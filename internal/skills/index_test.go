@@ -8,6 +8,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
+
+	"picobot/internal/brief"
 )
 
 func some(n int, description string) []Skill {
@@ -42,7 +44,7 @@ func TestIndex_AnySkills_AnyBounds_IsBoundedAndOneLineEach(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		skills := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) Skill {
 			return Skill{
-				Name: "s", Description: oneLine(rapid.String().Draw(t, "description")),
+				Name: "s", Description: brief.OneLine(rapid.String().Draw(t, "description")),
 				Disabled: rapid.Bool().Draw(t, "disabled"), Manual: rapid.Bool().Draw(t, "manual"),
 			}
 		}), 0, 40).Draw(t, "skills")

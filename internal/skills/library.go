@@ -10,6 +10,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"picobot/internal/brief"
 )
 
 // Options of a Library.
@@ -118,7 +120,7 @@ func (l *Library) load(why string) {
 				s.disabled = before.disabled[f.Scope]
 			}
 			snap.problems = append(snap.problems, Problem{Name: baseOf(f.Path), Source: string(f.Scope), Scope: f.Scope, Path: f.file(),
-				Message: "it does not say which skills are switched off: " + oneLine(err.Error())})
+				Message: "it does not say which skills are switched off: " + brief.OneLine(err.Error())})
 		}
 		snap.disabled[f.Scope] = s.disabled
 	}

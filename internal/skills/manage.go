@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"picobot/internal/brief"
 )
 
 // Change is who changes something, for the record.
@@ -274,11 +276,11 @@ func known(snap *Snapshot, names []string) error {
 	var unknown []string
 	for _, name := range names {
 		if _, ok := snap.Find(name); !ok && !snap.isDisabled(name) {
-			unknown = append(unknown, cut(oneLine(name), maxName))
+			unknown = append(unknown, brief.Cut(brief.OneLine(name), maxName))
 		}
 	}
 	if len(unknown) > 0 {
-		return fmt.Errorf("%w: %s (nothing was changed)", ErrUnknown, cut(strings.Join(unknown, ", "), 500))
+		return fmt.Errorf("%w: %s (nothing was changed)", ErrUnknown, brief.Cut(strings.Join(unknown, ", "), 500))
 	}
 	return nil
 }

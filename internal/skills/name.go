@@ -69,35 +69,3 @@ func mixed(name string) bool {
 func escapes(name string) bool {
 	return strings.ContainsAny(name, `/\`) || strings.Contains(name, "..") || strings.ContainsFunc(name, unicode.IsControl)
 }
-
-// oneLine makes text from a file fit to stand in a list: runs of white space become
-// one space, and characters are dropped that are not seen or reorder what is.
-func oneLine(text string) string {
-	var b strings.Builder
-	space := false
-	for _, r := range text {
-		switch {
-		case unicode.IsSpace(r), unicode.IsControl(r):
-			space = b.Len() > 0
-		case unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp, unicode.Co), r == utf8.RuneError:
-		default:
-			if space {
-				b.WriteByte(' ')
-				space = false
-			}
-			b.WriteRune(r)
-		}
-	}
-	return b.String()
-}
-
-// cut shortens text to max characters, the last of which then is an ellipsis.
-func cut(text string, max int) string {
-	if utf8.RuneCountInString(text) <= max {
-		return text
-	}
-	if max < 1 {
-		return ""
-	}
-	return string([]rune(text)[:max-1]) + "…"
-}

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"picobot/internal/brief"
 )
 
 // scan is one look at one source.
@@ -82,7 +84,7 @@ func (s *scan) add(rel, message string, note bool) {
 		name = s.source.Name
 	}
 	s.problems = append(s.problems, Problem{
-		Name: cut(oneLine(name), maxName), Source: s.source.Name, Scope: s.source.Scope, Path: s.at(rel), Message: oneLine(message), Note: note,
+		Name: brief.Cut(brief.OneLine(name), maxName), Source: s.source.Name, Scope: s.source.Scope, Path: s.at(rel), Message: brief.OneLine(message), Note: note,
 	})
 }
 
@@ -257,12 +259,12 @@ func readDocument(root *os.Root, file string) (document, error) {
 // that one is meant for people ("PDF Tools").
 func named(written, folder string) (name, note string, err error) {
 	if written != "" && escapes(written) {
-		return "", "", fmt.Errorf("the name %q could lead out of the folder: use letters, digits and \"-\"", cut(written, maxName))
+		return "", "", fmt.Errorf("the name %q could lead out of the folder: use letters, digits and \"-\"", brief.Cut(written, maxName))
 	}
 	reason := CheckName(written)
 	if reason == nil {
 		if written != folder {
-			note = fmt.Sprintf("the folder is called %q, the skill %q", cut(oneLine(folder), maxName), written)
+			note = fmt.Sprintf("the folder is called %q, the skill %q", brief.Cut(brief.OneLine(folder), maxName), written)
 		}
 		return written, note, nil
 	}
@@ -270,7 +272,7 @@ func named(written, folder string) (name, note string, err error) {
 		return "", "", fmt.Errorf("it has no usable name: %w", err)
 	}
 	if written != "" {
-		note = fmt.Sprintf("the name %q cannot be used (%v), so the folder's is", cut(oneLine(written), maxName), reason)
+		note = fmt.Sprintf("the name %q cannot be used (%v), so the folder's is", brief.Cut(brief.OneLine(written), maxName), reason)
 	}
 	return folder, note, nil
 }
@@ -293,7 +295,7 @@ func (s *scan) unique() {
 			return false
 		}
 		if earlier.Path != k.Path {
-			s.problem(k.rel, fmt.Sprintf("a skill called %s is in the folder %s already: rename one of them", k.Name, oneLine(earlier.rel)))
+			s.problem(k.rel, fmt.Sprintf("a skill called %s is in the folder %s already: rename one of them", k.Name, brief.OneLine(earlier.rel)))
 		}
 		return true
 	})

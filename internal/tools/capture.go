@@ -6,6 +6,8 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"picobot/internal/brief"
 )
 
 const (
@@ -86,8 +88,8 @@ func (c *capture) tell(p []byte) {
 	if start == 0 {
 		last = append(c.line, last...)
 	}
-	if line := oneLine(strings.ToValidUTF8(string(last), "")); line != "" && c.now().Sub(c.notified) >= progressInterval {
-		c.progress(cut(line, maxProgressLine))
+	if line := brief.OneLine(strings.ToValidUTF8(string(last), "")); line != "" && c.now().Sub(c.notified) >= progressInterval {
+		c.progress(brief.Cut(line, maxProgressLine))
 		c.notified = c.now()
 	}
 	c.line = append([]byte(nil), p[end+1:][:min(len(p)-end-1, 4*maxProgressLine)]...)

@@ -3,6 +3,10 @@ package tools
 import (
 	"fmt"
 	"strings"
+
+	"picobot/internal/nearest"
+
+	"picobot/internal/brief"
 )
 
 const (
@@ -29,7 +33,7 @@ func closest(text, old string) string {
 		if number++; number > maxComparedLines {
 			break
 		}
-		if s := similarity(pairs, bigrams(strings.TrimSpace(line))); s > best {
+		if s := nearest.Similarity(pairs, bigrams(strings.TrimSpace(line))); s > best {
 			best, bestLine, bestNumber = s, line, number
 		}
 	}
@@ -41,7 +45,7 @@ func closest(text, old string) string {
 
 // quoteLine shows white space at the beginning, which is what edits mostly miss.
 func quoteLine(line string) string {
-	return fmt.Sprintf("%q", cut(strings.TrimRight(line, "\r"), maxComparedRunes))
+	return fmt.Sprintf("%q", brief.Cut(strings.TrimRight(line, "\r"), maxComparedRunes))
 }
 
 // bigrams counts the pairs of neighbouring characters.
@@ -55,20 +59,4 @@ func bigrams(s string) map[[2]rune]int {
 		pairs[[2]rune{runes[0]}]++
 	}
 	return pairs
-}
-
-// similarity is Dice's coefficient: 1 for the same pairs, 0 for none in common.
-func similarity(a, b map[[2]rune]int) float64 {
-	common, total := 0, 0
-	for pair, n := range a {
-		common += min(n, b[pair])
-		total += n
-	}
-	for _, n := range b {
-		total += n
-	}
-	if total == 0 {
-		return 0
-	}
-	return 2 * float64(common) / float64(total)
 }

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"picobot/internal/brief"
 	"picobot/internal/netguard"
 	"picobot/internal/tools/page"
 )
@@ -190,7 +191,7 @@ func (e exchange) size() string {
 		return fmt.Sprintf("%d bytes", len(e.data))
 	}
 	if length := e.header.Get("Content-Length"); length != "" {
-		return cut(oneLine(length), 20) + " bytes"
+		return brief.Cut(brief.OneLine(length), 20) + " bytes"
 	}
 	return fmt.Sprintf("more than %d bytes", len(e.data))
 }
@@ -201,7 +202,7 @@ func (e exchange) kind() string {
 	if encoding := e.header.Get("Content-Encoding"); encoding != "" {
 		media += ", packed as " + encoding
 	}
-	return cut(oneLine(media), maxQuoted)
+	return brief.Cut(brief.OneLine(media), maxQuoted)
 }
 
 // text decodes the answer; false when it is none. What is still packed here is

@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"golang.org/x/net/http/httpguts"
+
+	"picobot/internal/brief"
 )
 
 //go:embed http_request.md
@@ -137,13 +139,13 @@ func shownHeaders() []string {
 
 func (o HTTPOptions) present(e exchange, q question) string {
 	var b strings.Builder
-	b.WriteString(cut(oneLine(e.status), maxShownHeader) + "\n")
+	b.WriteString(brief.Cut(brief.OneLine(e.status), maxShownHeader) + "\n")
 	if final := e.final.String(); q.follow && final != q.url {
 		b.WriteString("final url: " + final + "\n")
 	}
 	for _, name := range shownHeaders() {
 		if values := e.header.Values(name); len(values) > 0 {
-			b.WriteString(strings.ToLower(name) + ": " + cut(oneLine(strings.Join(values, ", ")), maxShownHeader) + "\n")
+			b.WriteString(strings.ToLower(name) + ": " + brief.Cut(brief.OneLine(strings.Join(values, ", ")), maxShownHeader) + "\n")
 		}
 	}
 	text, ok := e.text()

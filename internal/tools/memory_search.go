@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/jsonschema-go/jsonschema"
 
+	"picobot/internal/brief"
 	"picobot/internal/memory"
 )
 
@@ -138,7 +139,7 @@ func (l memoryLook) list(ctx context.Context, namespace string) (string, error) 
 	}
 	var b strings.Builder
 	for _, m := range list[:min(len(list), l.limit)] {
-		fmt.Fprintf(&b, "- %s (%s): %s\n", m.Name, l.day(m.UpdatedAt), cut(oneLine(m.Content), longSnippet))
+		fmt.Fprintf(&b, "- %s (%s): %s\n", m.Name, l.day(m.UpdatedAt), brief.Cut(brief.OneLine(m.Content), longSnippet))
 	}
 	if len(list) > l.limit {
 		fmt.Fprintf(&b, "[there are more. %s Use search, a namespace, or a greater limit]\n", there)

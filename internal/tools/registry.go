@@ -9,6 +9,8 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
+
+	"picobot/internal/brief"
 )
 
 const (
@@ -120,12 +122,12 @@ func (r *Registry) Summary(name, arguments string, max int) string {
 			}
 		}
 	}
-	line := cut(oneLine(name), maxQuoted)
-	detail = oneLine(strings.ToValidUTF8(detail, ""))
+	line := brief.Cut(brief.OneLine(name), maxQuoted)
+	detail = brief.OneLine(strings.ToValidUTF8(detail, ""))
 	if detail != "" && detail != "{}" {
 		line += ": " + detail
 	}
-	return cut(line, max)
+	return brief.Cut(line, max)
 }
 
 // Run executes one call. It never panics, and returns a Result whatever happens:
@@ -164,7 +166,7 @@ func (r *Registry) unknown(name string) error {
 	if len(r.names) == 0 {
 		return fmt.Errorf("unknown tool %s: there are no tools", quote(name))
 	}
-	return fmt.Errorf("unknown tool %s. Known tools: %s", quote(name), strings.Join(nearest(name, r.names), ", "))
+	return fmt.Errorf("unknown tool %s. Known tools: %s", quote(name), strings.Join(byLikeness(name, r.names), ", "))
 }
 
 func (r *Registry) finish(call Call, name, content string, err error) Result {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"picobot/internal/brief"
 	"picobot/internal/skills"
 )
 
@@ -40,7 +41,7 @@ func activation(a skills.Activation) string {
 	if len(a.Files) > 0 {
 		b.WriteString("Files in it:\n")
 		for _, file := range a.Files {
-			fmt.Fprintf(&b, "- %s\n", oneLine(file))
+			fmt.Fprintf(&b, "- %s\n", brief.OneLine(file))
 		}
 		if a.More {
 			b.WriteString("- … and more; list them with bash\n")

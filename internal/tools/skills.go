@@ -25,7 +25,7 @@ func noSkill(snap *skills.Snapshot, name string, err error) error {
 	}
 	const shown = 20
 	more := ""
-	if names = nearest(name, names); len(names) > shown {
+	if names = byLikeness(name, names); len(names) > shown {
 		names, more = names[:shown], ", … (skill_list lists all)"
 	}
 	return fmt.Errorf("there is no skill %s. Skills: %s%s", quote(name), strings.Join(names, ", "), more)

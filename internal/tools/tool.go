@@ -8,6 +8,8 @@ import (
 	"regexp"
 
 	"github.com/google/jsonschema-go/jsonschema"
+
+	"picobot/internal/schema"
 )
 
 // Effect says what a call may change, which decides how it is retried.
@@ -154,39 +156,24 @@ func NewRecord[T, A any](spec Spec[A], apply func(ctx context.Context, tx T, c C
 }
 
 func schemaOf[A any](spec Spec[A]) (*jsonschema.Schema, json.RawMessage) {
-	schema, err := jsonschema.For[A](nil)
+	s, err := schema.Of[A]()
 	if err != nil {
 		panic(fmt.Sprintf("tools: schema of %s: %v", spec.Name, err))
 	}
-	if schema.Type != "object" {
+	if s.Type != "object" {
 		panic("tools: the arguments of " + spec.Name + " are no struct")
 	}
-	if schema.Properties == nil { // some providers refuse an object schema without it
-		schema.Properties = map[string]*jsonschema.Schema{}
+	if s.Properties == nil { // some providers refuse an object schema without it
+		s.Properties = map[string]*jsonschema.Schema{}
 	}
-	dropNull(schema)
 	if spec.Refine != nil {
-		spec.Refine(schema)
+		spec.Refine(s)
 	}
-	parameters, err := json.Marshal(schema)
+	parameters, err := json.Marshal(s)
 	if err != nil {
 		panic(fmt.Sprintf("tools: schema of %s: %v", spec.Name, err))
 	}
-	return schema, parameters
-}
-
-// dropNull undoes the ["null", "array"] that pointers and slices become: a null
-// is taken for a missing argument anyway, and some providers refuse type lists.
-func dropNull(s *jsonschema.Schema) {
-	if len(s.Types) == 2 && s.Types[0] == "null" {
-		s.Type, s.Types = s.Types[1], nil
-	}
-	for _, p := range s.Properties {
-		dropNull(p)
-	}
-	if s.Items != nil {
-		dropNull(s.Items)
-	}
+	return s, parameters
 }
 
 func decode[A any](object map[string]json.RawMessage) (A, error) {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/jsonschema-go/jsonschema"
 
+	"picobot/internal/brief"
 	"picobot/internal/tools/page"
 )
 
@@ -44,7 +45,7 @@ func WebFetch(opts HTTPOptions) Tool {
 			return "", err
 		}
 		if e.code < 200 || e.code > 299 {
-			return shorten(opts.read(e), maxErrorPage), fmt.Errorf("%w %s", errStatus, cut(oneLine(e.status), maxQuoted))
+			return shorten(opts.read(e), maxErrorPage), fmt.Errorf("%w %s", errStatus, brief.Cut(brief.OneLine(e.status), maxQuoted))
 		}
 		return shorten(opts.read(e), a.MaxChars), nil
 	})

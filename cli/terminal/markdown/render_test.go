@@ -166,7 +166,7 @@ func FuzzLines(f *testing.F) {
 	made := map[int]*Renderer{}
 	f.Fuzz(func(t *testing.T, text string, width int) {
 		if width < 8 || len(text) > 4096 {
-			t.Skip()
+			return // not what it is for
 		}
 		width = 8 + width%5*17
 		text = strings.Map(func(r rune) rune {

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"picobot/cli/terminal"
+	"picobot/internal/brief"
 	"picobot/internal/chat"
 	"picobot/internal/protocol"
 	"picobot/internal/text"
@@ -161,11 +162,7 @@ func isResult(row protocol.Message) bool { return row.Role == chat.RoleTool }
 // oneLine shortens a summary to what fits beside a tool's name.
 func oneLine(text string) string {
 	const most = 160
-	text = strings.Join(strings.Fields(terminal.Clean(text)), " ")
-	if r := []rune(text); len(r) > most {
-		return string(r[:most]) + "…"
-	}
-	return text
+	return brief.Cut(brief.OneLine(text), most)
 }
 
 // duration is short: people compare, they do not measure.

@@ -11,6 +11,8 @@ import (
 	"github.com/JohannesKaufmann/html-to-markdown/v2/plugin/table"
 	"golang.org/x/net/html"
 	"golang.org/x/net/html/atom"
+
+	"picobot/internal/brief"
 )
 
 const (
@@ -133,11 +135,7 @@ func titleOf(n *html.Node) string {
 }
 
 func oneLine(s string) string {
-	s = strings.Join(strings.Fields(strings.ToValidUTF8(s, "")), " ")
-	if runes := []rune(s); len(runes) > maxTitle {
-		s = string(runes[:maxTitle-1]) + "…"
-	}
-	return s
+	return brief.Cut(brief.OneLine(s), maxTitle)
 }
 
 // words is all text between tags.
