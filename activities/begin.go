@@ -1,7 +1,6 @@
 package activities
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -49,11 +48,15 @@ func (a *Activities) BeginTurn(ctx context.Context, in flow.SessionInput) (flow.
 	if p == nil {
 		return flow.Begun{Outbound: outbound}, nil
 	}
-	sess, err := a.Record.Session(ctx, in.SessionID)
-	if err != nil {
-		return flow.Begun{}, err
+	name := p.Turn.Agent
+	if name == "" { // it waits, or was begun by a build that did not write it down
+		sess, err := a.Record.Session(ctx, in.SessionID)
+		if err != nil {
+			return flow.Begun{}, err
+		}
+		name = sess.Agent
 	}
-	agent := a.Agents.Agent(cmp.Or(p.Turn.Agent, sess.Agent))
+	agent := a.Agents.Agent(name)
 	b := flow.Begun{
 		TurnID:      p.Turn.ID,
 		Step:        p.Step,

@@ -51,7 +51,9 @@ func toolsWeight(registry *tools.Registry) int {
 func (a *Activities) thenAfter(t store.TurnContext, size answeredSize) flow.Then {
 	turns := 0
 	for _, r := range t.Rows {
-		turns += count(r.Role == chat.RoleUser)
+		if r.Role == chat.RoleUser {
+			turns++
+		}
 	}
 	if t.Cut {
 		t.Session.Compacting.Strikes = 0 // how far it has grown cannot be told from here: Summarise looks at all of it
@@ -98,11 +100,4 @@ func (a *Activities) grown(s store.Session, tokens int) bool {
 func (a *Activities) nameless(s store.Session) bool {
 	return a.TitleAfter > 0 && s.MessageCount >= int64(a.TitleAfter) && !s.Titled && s.TitleSource == store.TitleDefault &&
 		s.TitleTries < maxTitleTries && s.DeletedAt == 0
-}
-
-func count(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
 }

@@ -46,8 +46,9 @@ type OpenCall struct {
 func (s *Store) BeginTurn(ctx context.Context, b Begin) (*Position, error) {
 	// Most sessions end with a begin that finds nothing: that must cost no write.
 	var waiting bool
-	err := s.view(ctx, func(q querier) error {
-		return q.row(`SELECT EXISTS (SELECT 1 FROM turns WHERE session_id = ? AND status IN ('queued', 'running'))`, b.SessionID).Scan(&waiting)
+	err := s.view(ctx, func(q querier) (err error) {
+		waiting, err = unfinished(q, b.SessionID)
+		return err
 	})
 	if err != nil || !waiting {
 		return nil, err
@@ -63,13 +64,17 @@ func (s *Store) BeginTurn(ctx context.Context, b Begin) (*Position, error) {
 		if err != nil {
 			return err
 		}
+		job, err := jobOfTurn(t, turn.ID)
+		if err != nil {
+			return fmt.Errorf("begin turn %s: %w", turn.ID, err)
+		}
 		var prepare bool
 		if turn.Status == chat.TurnQueued {
 			if err := t.row(`SELECT unprepared FROM inbound_messages WHERE id = ?`, turn.InboundID).Scan(&prepare); err != nil {
 				return fmt.Errorf("begin turn %s: %w", turn.ID, err)
 			}
 			if !prepare {
-				if err := t.openTurn(turn, b); err != nil {
+				if err := t.openTurn(turn, job, b); err != nil {
 					return err
 				}
 			}
@@ -83,10 +88,7 @@ func (s *Store) BeginTurn(ctx context.Context, b Begin) (*Position, error) {
 		if err != nil {
 			return err
 		}
-		if p.Job, err = jobOfTurn(t, turn.ID); err != nil {
-			return err
-		}
-		p.Prepare = prepare
+		p.Job, p.Prepare = job, prepare
 		_, err = newestPrompt(t, turn.SessionID)
 		if p.NoPrompt = errors.Is(err, ErrNotFound); p.NoPrompt {
 			err = nil
@@ -97,8 +99,8 @@ func (s *Store) BeginTurn(ctx context.Context, b Begin) (*Position, error) {
 	return out, err
 }
 
-// openTurn writes the rows a turn starts with.
-func (t *tx) openTurn(turn Turn, b Begin) error {
+// openTurn writes the rows a turn starts with. job is the run that the turn is, if it is one.
+func (t *tx) openTurn(turn Turn, job *JobRun, b Begin) error {
 	m, err := inboundByID(t, turn.InboundID)
 	if err != nil {
 		return fmt.Errorf("begin turn %s: %w", turn.ID, err)
@@ -107,10 +109,6 @@ func (t *tx) openTurn(turn Turn, b Begin) error {
 		return fmt.Errorf("begin turn %s: %w", turn.ID, err)
 	}
 	sess, err := sessionByID(t, turn.SessionID)
-	if err != nil {
-		return fmt.Errorf("begin turn %s: %w", turn.ID, err)
-	}
-	job, err := jobOfTurn(t, turn.ID)
 	if err != nil {
 		return fmt.Errorf("begin turn %s: %w", turn.ID, err)
 	}

@@ -185,10 +185,8 @@ func cutBefore(q querier, sess Session, keepTurns int) (int64, error) {
 func lastingRows(q querier, sess Session) ([]int64, error) {
 	rows, err := q.rows(`SELECT max(seq) FROM messages WHERE session_id = ? AND seq > ? AND marker IN (?, ?) GROUP BY marker ORDER BY max(seq)`,
 		sess.ID, sess.ResetCutoffSeq, chat.MarkerAgentPrompt, chat.MarkerScheduledSystemPrompt)
-	return collect(rows, err, scanSeq)
+	return collect(rows, err, scanOne[int64])
 }
-
-func scanSeq(r scanner) (seq int64, err error) { return seq, r.Scan(&seq) }
 
 // openCompaction returns the session's compaction that waits for its commit, if it
 // is one of the present segment.
@@ -202,7 +200,7 @@ func (s *Store) CompactionsDue(ctx context.Context) ([]string, error) {
 	var out []string
 	err := s.view(ctx, func(q querier) error {
 		rows, err := q.rows(`SELECT id FROM sessions WHERE compaction > 0 AND deleted_at IS NULL ORDER BY id`)
-		out, err = collect(rows, err, func(r scanner) (id string, err error) { return id, r.Scan(&id) })
+		out, err = collect(rows, err, scanOne[string])
 		return err
 	})
 	return out, err

@@ -119,7 +119,7 @@ func (t *tx) replaceSegment(sess Session, c Compaction) error {
 		return err
 	}
 	rows, err := t.rows(`SELECT seq FROM messages WHERE session_id = ? AND seq >= ? AND seq <= ? ORDER BY seq`, sess.ID, c.Cut, sess.LastSeq)
-	recent, err := collect(rows, err, scanSeq)
+	recent, err := collect(rows, err, scanOne[int64])
 	if err != nil {
 		return err
 	}

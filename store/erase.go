@@ -25,7 +25,7 @@ func (s *Store) Erasable(ctx context.Context, before time.Time, max int) ([]stri
 	err := s.view(ctx, func(q querier) error {
 		rows, err := q.rows(`SELECT id FROM sessions s WHERE deleted_at IS NOT NULL AND deleted_at < ? AND NOT `+notErasable+`
 			ORDER BY deleted_at, id LIMIT ?`, before.UnixMilli(), max)
-		out, err = collect(rows, err, func(r scanner) (id string, err error) { return id, r.Scan(&id) })
+		out, err = collect(rows, err, scanOne[string])
 		return err
 	})
 	return out, err
@@ -68,7 +68,7 @@ func (s *Store) EraseStep(ctx context.Context, id string, before time.Time) (gon
 func (t *tx) eraseTail(id string, lastSeq int64) error {
 	from := max(1, lastSeq-int64(t.s.erasing)+1)
 	rows, err := t.rows(`SELECT DISTINCT turn_id FROM messages WHERE session_id = ? AND seq >= ? AND origin_seq IS NULL AND turn_id IS NOT NULL`, id, from)
-	turns, err := collect(rows, err, func(r scanner) (turn string, err error) { return turn, r.Scan(&turn) })
+	turns, err := collect(rows, err, scanOne[string])
 	if err != nil {
 		return err
 	}
@@ -144,7 +144,7 @@ var ofSession = []string{
 // eraseRest takes what is left of a session that has no rows any more.
 func (t *tx) eraseRest(id string) (gone bool, err error) {
 	rows, err := t.rows(`SELECT id FROM turns WHERE session_id = ? LIMIT ?`, id, t.s.erasing)
-	turns, err := collect(rows, err, func(r scanner) (turn string, err error) { return turn, r.Scan(&turn) })
+	turns, err := collect(rows, err, scanOne[string])
 	if err != nil {
 		return false, err
 	}

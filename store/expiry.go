@@ -118,7 +118,7 @@ func (s *Store) RetireExpired(ctx context.Context, max int) (n int64, err error)
 				SELECT id FROM sessions s WHERE active = 1 AND message_count > 0 AND last_active_at < ?
 				AND NOT EXISTS (SELECT 1 FROM turns WHERE session_id = s.id AND status IN ('queued', 'running')) LIMIT ?)
 			RETURNING id`, t.at-s.expiry.Milliseconds(), max)
-		ids, err := collect(rows, err, func(r scanner) (id string, err error) { return id, r.Scan(&id) })
+		ids, err := collect(rows, err, scanOne[string])
 		n = int64(len(ids))
 		return err
 	})

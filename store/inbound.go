@@ -157,3 +157,77 @@ func inboundByID(q querier, id string) (InboundMessage, error) {
 	}
 	return m, nil
 }
+
+// AcceptLate is Accept for a message that is too old to be answered: it is written
+// down with its turn failed from the start.
+func (s *Store) AcceptLate(ctx context.Context, m Inbound, code, why string) (Accepted, error) {
+	var out Accepted
+	err := s.update(ctx, func(t *tx) error {
+		var known bool
+		var err error
+		if out, known, err = accepted(t, m); err != nil || known {
+			return err
+		}
+		if out, err = t.accept(m); err != nil {
+			return err
+		}
+		if err := t.endTurn(out.Turn, chat.TurnFailed, code, why); err != nil {
+			return err
+		}
+		out.Turn, err = turnByID(t, out.Turn.ID)
+		return err
+	})
+	return out, err
+}
+
+// Unprepared returns the message of a waiting turn of which something is still to be
+// fetched; ErrNotFound when there is nothing to do.
+func (s *Store) Unprepared(ctx context.Context, turnID string) (m InboundMessage, err error) {
+	err = s.view(ctx, func(q querier) error {
+		var id string
+		err := q.row(`SELECT i.id FROM turns t JOIN inbound_messages i ON i.id = t.inbound_id
+			WHERE t.id = ? AND t.status = 'queued' AND i.unprepared = 1`, turnID).Scan(&id)
+		if err != nil {
+			return found(err)
+		}
+		m, err = inboundByID(q, id)
+		return err
+	})
+	return m, err
+}
+
+// Prepared writes down what was fetched for a message: how it is told to a model.
+// One whose turn has begun or ended stays as it is.
+func (s *Store) Prepared(ctx context.Context, turnID, content string, media []chat.MediaRef) error {
+	refs, err := jsonOrNull(media, len(media))
+	if err != nil {
+		return fmt.Errorf("prepare message: %w", err)
+	}
+	return s.update(ctx, func(t *tx) error {
+		n, err := t.exec(`UPDATE inbound_messages SET content = ?, media = ?, unprepared = 0
+			WHERE unprepared = 1 AND id = (SELECT inbound_id FROM turns WHERE id = ? AND status = 'queued')`, content, refs, turnID)
+		if err != nil || n == 0 {
+			return err
+		}
+		turn, err := turnByID(t, turnID)
+		if err != nil {
+			return err
+		}
+		return t.progress(turn)
+	})
+}
+
+// SaidBefore returns the text of a message of a chat by the channel's id of it, and
+// whether it was said by PicoBot; ErrNotFound when the record has no such message.
+func (s *Store) SaidBefore(ctx context.Context, channel, chatID, externalID string) (words string, own bool, err error) {
+	err = s.view(ctx, func(q querier) error {
+		err := q.row(`SELECT o.content FROM outbound_pieces p JOIN outbound_messages o ON o.origin = p.origin AND o.part = p.part
+			WHERE p.external_id = ? AND o.channel = ? AND o.chat_id = ?`, externalID, channel, chatID).Scan(&words)
+		if own = err == nil; own || !errors.Is(err, sql.ErrNoRows) {
+			return err
+		}
+		return found(q.row(`SELECT content FROM inbound_messages WHERE channel = ? AND chat_id = ? AND external_id = ? AND unprepared = 0 AND media IS NULL`,
+			channel, chatID, externalID).Scan(&words))
+	})
+	return words, own, err
+}

@@ -91,8 +91,11 @@ func scanJob(r scanner) (Job, error) {
 	if err != nil {
 		return j, found(err)
 	}
-	for text, into := range map[string]any{spec: &j.Schedule, target: &j.Target, payload: &j.Payload} {
-		if err := json.Unmarshal([]byte(text), into); err != nil {
+	for _, part := range []struct {
+		text string
+		into any
+	}{{spec, &j.Schedule}, {target, &j.Target}, {payload, &j.Payload}} {
+		if err := json.Unmarshal([]byte(part.text), part.into); err != nil {
 			return j, fmt.Errorf("job %s: %w", j.ID, err)
 		}
 	}
@@ -322,8 +325,8 @@ func (t *tx) resumeJob(j Job) error {
 		return err
 	}
 	if next != 0 && j.Schedule.OneShot() {
-		var ran bool
-		if err := t.row(`SELECT EXISTS (SELECT 1 FROM job_runs WHERE job_id = ? AND scheduled_for = ? AND trigger <> 'manual')`, j.ID, next).Scan(&ran); err != nil {
+		ran, err := t.slotTaken(j.ID, next)
+		if err != nil {
 			return err
 		}
 		if ran {
@@ -353,7 +356,7 @@ func (s *Store) ReplaceOwned(ctx context.Context, source string, jobs []PutJob) 
 			keep[p.Job.ID] = true
 		}
 		rows, err := t.rows(`SELECT id FROM scheduler_jobs WHERE source = ?`, source)
-		ids, err := collect(rows, err, func(r scanner) (id string, err error) { return id, r.Scan(&id) })
+		ids, err := collect(rows, err, scanOne[string])
 		if err != nil {
 			return err
 		}
@@ -385,7 +388,7 @@ func (s *Store) DueJobs(ctx context.Context, until time.Time) ([]string, error) 
 	var out []string
 	err := s.view(ctx, func(q querier) error {
 		rows, err := q.rows(`SELECT id FROM scheduler_jobs WHERE state = 'active' AND next_run_at <= ? ORDER BY next_run_at`, until.UnixMilli())
-		out, err = collect(rows, err, func(r scanner) (id string, err error) { return id, r.Scan(&id) })
+		out, err = collect(rows, err, scanOne[string])
 		return err
 	})
 	return out, err

@@ -97,21 +97,30 @@ func (t *tx) slotStatus(j Job, plan schedule.Plan, slot time.Time) (status, why 
 	if err != nil {
 		return "", "", err
 	}
-	late := time.Duration(max(0, t.at-slot.UnixMilli())) * time.Millisecond
-	next, more := plan.Next(slot)
-	switch superseded := more && next.UnixMilli() <= t.at; {
-	case overlaps:
+	if overlaps {
 		return RunSkipped, "the run before it had not ended", nil
-	case j.MisfirePolicy == schedule.Skip && late > t.s.grace(j, plan, slot):
-		return RunMissed, fmt.Sprintf("it could not start in time: %s late", late.Round(time.Second)), nil
-	case j.MisfirePolicy == schedule.RunOnce && superseded:
-		return RunMissed, "it could not start in time, and a later one was due by then", nil
 	}
-	return RunRunning, "", nil
+	status, why = t.inTime(j, plan, slot)
+	return status, why, nil
 }
 
-func (s *Store) grace(j Job, plan schedule.Plan, slot time.Time) time.Duration {
-	return j.Grace(s.scheduler.MisfireGraceSeconds, plan.Period(slot))
+// inTime is slotStatus for a slot that nothing but the time keeps from running.
+func (t *tx) inTime(j Job, plan schedule.Plan, slot time.Time) (status, why string) {
+	next, more := plan.Next(slot)
+	late := time.Duration(max(0, t.at-slot.UnixMilli())) * time.Millisecond
+	switch {
+	case j.MisfirePolicy == schedule.Skip && late > j.Grace(t.s.scheduler.MisfireGraceSeconds, plan.Period(slot)):
+		return RunMissed, fmt.Sprintf("it could not start in time: %s late", late.Round(time.Second))
+	case j.MisfirePolicy == schedule.RunOnce && more && next.UnixMilli() <= t.at:
+		return RunMissed, "it could not start in time, and a later one was due by then"
+	}
+	return RunRunning, ""
+}
+
+// slotTaken reports whether a slot of the job has its row.
+func (t *tx) slotTaken(jobID string, slot int64) (taken bool, err error) {
+	err = t.row(`SELECT EXISTS (SELECT 1 FROM job_runs WHERE job_id = ? AND scheduled_for = ? AND trigger <> 'manual')`, jobID, slot).Scan(&taken)
+	return taken, err
 }
 
 // overlaps reports whether a run of the job was under way at a moment.
@@ -132,7 +141,8 @@ func (t *tx) advance(j Job, plan schedule.Plan) error {
 		}
 		var taken bool
 		if slot.UnixMilli() <= t.at+early.Milliseconds() {
-			if err := t.row(`SELECT EXISTS (SELECT 1 FROM job_runs WHERE job_id = ? AND scheduled_for = ? AND trigger <> 'manual')`, j.ID, slot.UnixMilli()).Scan(&taken); err != nil {
+			var err error
+			if taken, err = t.slotTaken(j.ID, slot.UnixMilli()); err != nil {
 				return err
 			}
 		}
@@ -189,22 +199,14 @@ func (t *tx) handOver(r JobRun) error {
 // freshDialog makes a dialog that does not become its chat's active one.
 func (t *tx) freshDialog(m Inbound) (string, error) {
 	n := m.New
+	n.Channel, n.ChatID = m.Channel, m.ChatID
 	active, err := activeSession(t, m.Channel, m.ChatID)
 	if err == nil {
 		n.RoutingInfo = active.RoutingInfo
 	} else if !errors.Is(err, ErrNotFound) {
 		return "", err
 	}
-	if n.Agent == "" {
-		n.Agent = "default"
-	}
-	key := chat.SessionKey{Channel: m.Channel, ChatID: m.ChatID, DialogID: t.s.ids.New()}
-	_, err = t.exec(`INSERT INTO sessions (id, channel, chat_id, dialog_id, title, agent, created_at, last_active_at, routing_info, active)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 0)`, key.ID(), key.Channel, key.ChatID, key.DialogID, n.Title, n.Agent, t.at, t.at, nullJSON(n.RoutingInfo))
-	if err != nil {
-		return "", fmt.Errorf("make session: %w", err)
-	}
-	return key.ID(), nil
+	return t.insertSession(n)
 }
 
 // sendForJob writes the outbox row of an outbound message. Where a message waits in

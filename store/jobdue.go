@@ -65,11 +65,9 @@ func (t *tx) account(job *Job, plan schedule.Plan, settled time.Time) (catchUp *
 		if slot.After(settled) && !covered {
 			break
 		}
-		if status == RunSkipped {
-			if !covered {
-				if status, why = t.waiting(j, plan, slot); status == RunRunning {
-					return catchUp, nil // its turn comes when the job has ended
-				}
+		if status == RunSkipped && !covered {
+			if status, why = t.inTime(j, plan, slot); status == RunRunning {
+				return catchUp, nil // its turn comes when the job has ended
 			}
 		}
 		if status == RunRunning && j.MisfirePolicy == schedule.RunAll && len(due)-i > maxCatchUp {
@@ -93,19 +91,6 @@ func (t *tx) account(job *Job, plan schedule.Plan, settled time.Time) (catchUp *
 	return catchUp, nil
 }
 
-// waiting is slotStatus for a slot that a run under way keeps waiting.
-func (t *tx) waiting(j Job, plan schedule.Plan, slot time.Time) (status, why string) {
-	next, more := plan.Next(slot)
-	late := time.Duration(t.at-slot.UnixMilli()) * time.Millisecond
-	switch {
-	case j.MisfirePolicy == schedule.Skip && late > t.s.grace(j, plan, slot):
-		return RunMissed, fmt.Sprintf("it could not start in time: %s late", late.Round(time.Second))
-	case j.MisfirePolicy == schedule.RunOnce && more && next.UnixMilli() <= t.at:
-		return RunMissed, "it could not start in time, and a later one was due by then"
-	}
-	return RunRunning, ""
-}
-
 // unaccounted lists the job's slots up to a moment that have no row, the newest
 // maxMissed of them; more tells that there are others before.
 func (t *tx) unaccounted(j Job, plan schedule.Plan, until time.Time) (due []time.Time, more bool, err error) {
@@ -118,7 +103,7 @@ func (t *tx) unaccounted(j Job, plan schedule.Plan, until time.Time) (due []time
 		after, more = far, true
 	}
 	rows, err := t.rows(`SELECT scheduled_for FROM job_runs WHERE job_id = ? AND trigger <> 'manual' AND scheduled_for >= ?`, j.ID, after.UnixMilli())
-	list, err := collect(rows, err, func(r scanner) (at int64, err error) { return at, r.Scan(&at) })
+	list, err := collect(rows, err, scanOne[int64])
 	if err != nil {
 		return nil, false, err
 	}

@@ -68,14 +68,9 @@ func jobRunByID(q querier, id string) (JobRun, error) {
 	return scanJobRun(q.row(`SELECT `+jobRunColumns+` FROM job_runs WHERE id = ?`, id))
 }
 
-// runOfTurn returns the run that a turn is, or ErrNotFound.
-func runOfTurn(q querier, turnID string) (JobRun, error) {
-	return scanJobRun(q.row(`SELECT `+jobRunColumns+` FROM job_runs WHERE turn_id = ?`, turnID))
-}
-
-// jobOfTurn returns the job that a turn is a run of, nil when it is none.
+// jobOfTurn returns the run of a job that a turn is, nil when it is none.
 func jobOfTurn(q querier, turnID string) (*JobRun, error) {
-	r, err := runOfTurn(q, turnID)
+	r, err := scanJobRun(q.row(`SELECT `+jobRunColumns+` FROM job_runs WHERE turn_id = ?`, turnID))
 	if errors.Is(err, ErrNotFound) {
 		return nil, nil
 	}
@@ -132,15 +127,11 @@ func (t *tx) insertJobRun(j Job, trigger string, slot int64, status, why string)
 		r.ID, r.JobID, r.Trigger, r.ScheduledFor, nullInt(r.StartedAt), nullInt(r.FinishedAt), r.Status, nullString(why), string(job)); err != nil {
 		return r, fmt.Errorf("record run of job %s: %w", j.ID, err)
 	}
-	last := `UPDATE scheduler_jobs SET last_status = ? WHERE id = ?`
 	if status == RunRunning {
-		last = `UPDATE scheduler_jobs SET last_status = ?, last_run_at = ` + fmt.Sprint(t.at) + ` WHERE id = ?`
 		t.jobs = true
 	}
-	if _, err := t.exec(last, status, j.ID); err != nil {
-		return r, err
-	}
-	return r, nil
+	_, err = t.exec(`UPDATE scheduler_jobs SET last_status = ?, last_run_at = coalesce(?, last_run_at) WHERE id = ?`, status, nullInt(r.StartedAt), j.ID)
+	return r, err
 }
 
 // RequestJobRun asks for a job to be run now, whatever its state. It fails with

@@ -25,7 +25,7 @@ func (s *Store) MediaPaths(ctx context.Context) (map[string]bool, error) {
 					return err
 				}
 				rows, err := q.rows(table.page, from, from+mediaPage)
-				lists, err := collect(rows, err, func(r scanner) (list string, err error) { return list, r.Scan(&list) })
+				lists, err := collect(rows, err, scanOne[string])
 				if err != nil {
 					return err
 				}

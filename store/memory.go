@@ -95,7 +95,7 @@ func (s *Store) MemoryOverview(ctx context.Context, scope string) (memory.Overvi
 		}
 		rows, err := q.rows(`SELECT namespace FROM memories WHERE scope_kind = ? AND scope_key = ? GROUP BY namespace ORDER BY count(*) DESC, namespace LIMIT 20`,
 			memory.KindUser, scope)
-		out.Namespaces, err = collect(rows, err, func(r scanner) (n string, err error) { return n, r.Scan(&n) })
+		out.Namespaces, err = collect(rows, err, scanOne[string])
 		return err
 	})
 	return out, err

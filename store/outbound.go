@@ -62,7 +62,7 @@ func (t *tx) enqueue(o Outbound) (string, error) {
 
 func outboundOf(q querier, origin string) ([]string, error) {
 	rows, err := q.rows(`SELECT id FROM outbound_messages WHERE origin = ? ORDER BY part`, origin)
-	return collect(rows, err, func(r scanner) (id string, err error) { return id, r.Scan(&id) })
+	return collect(rows, err, scanOne[string])
 }
 
 // OutboundOf lists the ids of the outbox rows of one origin (a turn, tool run, command
@@ -81,7 +81,7 @@ func (s *Store) Undelivered(ctx context.Context, sessionID string) ([]string, er
 	var out []string
 	err := s.view(ctx, func(q querier) error {
 		rows, err := q.rows(`SELECT id FROM outbound_messages WHERE status = 'pending' AND session_id = ? ORDER BY created_at, id`, sessionID)
-		out, err = collect(rows, err, func(r scanner) (id string, err error) { return id, r.Scan(&id) })
+		out, err = collect(rows, err, scanOne[string])
 		return err
 	})
 	return out, err
@@ -135,4 +135,28 @@ func (s *Store) MarkOutbound(ctx context.Context, id, status, externalID, errTex
 			WHERE id = ? AND status = 'pending'`, status, nullString(externalID), nullString(errText), sentAt, id)
 		return err
 	})
+}
+
+// Asked returns the message that an outbox row answers: that of its turn or its
+// command. A row that answers none is ErrNotFound.
+func (s *Store) Asked(ctx context.Context, o Outbound) (m InboundMessage, err error) {
+	err = s.view(ctx, func(q querier) error {
+		var id string
+		err := q.row(`SELECT inbound_id FROM turns WHERE id = ?1 UNION ALL SELECT inbound_id FROM commands WHERE id = ?1`, o.Origin).Scan(&id)
+		if err != nil {
+			return found(err)
+		}
+		m, err = inboundByID(q, id)
+		return err
+	})
+	return m, err
+}
+
+// TurnReply returns the outbox row of a turn's reply, or ErrNotFound.
+func (s *Store) TurnReply(ctx context.Context, turnID string) (o Outbound, err error) {
+	err = s.view(ctx, func(q querier) (err error) {
+		o, err = scanOutbound(q.row(`SELECT `+outboundColumns+` FROM outbound_messages WHERE origin = ? AND part = 0`, turnID))
+		return err
+	})
+	return o, err
 }

@@ -29,14 +29,3 @@ func (s *Store) RequestRows(ctx context.Context, sessionID string, c ModelCall) 
 	}
 	return out, nil
 }
-
-// FindSession returns the session with this id, or the one whose dialog id it is.
-// Fails with ErrNotFound when there is none.
-func (s *Store) FindSession(ctx context.Context, idOrDialog string) (Session, error) {
-	var out Session
-	err := s.view(ctx, func(q querier) (err error) {
-		out, err = scanSession(q.row(`SELECT `+sessionColumns+` FROM sessions WHERE id = ?1 OR dialog_id = ?1 ORDER BY id = ?1 DESC LIMIT 1`, idOrDialog))
-		return err
-	})
-	return out, err
-}

@@ -75,7 +75,7 @@ func (t *tx) noteOutbound(sess Session) error {
 			SELECT content, created_at, id FROM outbound_messages WHERE unnoted = 1 AND channel = ? AND chat_id = ? AND status <> 'failed'
 			ORDER BY created_at DESC, id DESC LIMIT ?)
 		ORDER BY created_at, id`, sess.Channel, sess.ChatID, maxNoted)
-	sent, err := collect(rows, err, func(r scanner) (content string, err error) { return content, r.Scan(&content) })
+	sent, err := collect(rows, err, scanOne[string])
 	if err != nil {
 		return fmt.Errorf("note what was sent: %w", err)
 	}

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"encoding/json"
@@ -111,23 +112,28 @@ func (t *tx) openChat(n NewSession) (Session, bool, error) {
 
 // newDialog makes a dialog and makes it its chat's active one.
 func (t *tx) newDialog(n NewSession) (Session, error) {
-	key := chat.SessionKey{Channel: n.Channel, ChatID: n.ChatID, DialogID: t.s.ids.New()}
-	agent := n.Agent
-	if agent == "" {
-		agent = "default"
-	}
-	_, err := t.exec(`INSERT INTO sessions (id, channel, chat_id, dialog_id, title, titled, agent, created_at, last_active_at, routing_info)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		key.ID(), key.Channel, key.ChatID, key.DialogID, n.Title, n.Titled, agent, t.at, t.at, nullJSON(n.RoutingInfo))
+	id, err := t.insertSession(n)
 	if err != nil {
-		return Session{}, fmt.Errorf("make session: %w", err)
+		return Session{}, err
 	}
 	if n.Welcome != "" {
-		if _, err := t.append(Row{SessionID: key.ID(), Message: chat.Message{Role: chat.RoleSystem, Content: n.Welcome, Marker: chat.MarkerWelcome}}); err != nil {
+		if _, err := t.append(Row{SessionID: id, Message: chat.Message{Role: chat.RoleSystem, Content: n.Welcome, Marker: chat.MarkerWelcome}}); err != nil {
 			return Session{}, err
 		}
 	}
-	return t.activate(key.ID())
+	return t.activate(id)
+}
+
+// insertSession writes a dialog without rows, which is not its chat's active one.
+func (t *tx) insertSession(n NewSession) (id string, err error) {
+	key := chat.SessionKey{Channel: n.Channel, ChatID: n.ChatID, DialogID: t.s.ids.New()}
+	_, err = t.exec(`INSERT INTO sessions (id, channel, chat_id, dialog_id, title, titled, agent, created_at, last_active_at, routing_info)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		key.ID(), key.Channel, key.ChatID, key.DialogID, n.Title, n.Titled, cmp.Or(n.Agent, "default"), t.at, t.at, nullJSON(n.RoutingInfo))
+	if err != nil {
+		return "", fmt.Errorf("make session: %w", err)
+	}
+	return key.ID(), nil
 }
 
 // activate makes a dialog the one that its chat goes on in.
@@ -197,3 +203,14 @@ func nullJSON(m json.RawMessage) sql.NullString {
 func nullString(s string) sql.NullString { return sql.NullString{String: s, Valid: s != ""} }
 
 func nullInt(n int64) sql.NullInt64 { return sql.NullInt64{Int64: n, Valid: n != 0} }
+
+// FindSession returns the session with this id, or the one whose dialog id it is.
+// Fails with ErrNotFound when there is none.
+func (s *Store) FindSession(ctx context.Context, idOrDialog string) (Session, error) {
+	var out Session
+	err := s.view(ctx, func(q querier) (err error) {
+		out, err = scanSession(q.row(`SELECT `+sessionColumns+` FROM sessions WHERE id = ?1 OR dialog_id = ?1 ORDER BY id = ?1 DESC LIMIT 1`, idOrDialog))
+		return err
+	})
+	return out, err
+}

@@ -108,23 +108,19 @@ func lastSeen(q querier) (seen, error) {
 	return last, nil
 }
 
-func (t *tx) wasActivated(e SkillEvent) (bool, error) {
-	var n int
-	err := t.row(`SELECT count(*) FROM skill_events WHERE event = 'activated' AND skill = ? AND coalesce(session_id, '') = ? AND coalesce(detail, '') = ?`,
-		e.Skill, e.SessionID, string(e.Detail)).Scan(&n)
-	return n > 0, err
+func (t *tx) wasActivated(e SkillEvent) (was bool, err error) {
+	err = t.row(`SELECT EXISTS (SELECT 1 FROM skill_events WHERE event = 'activated' AND skill = ? AND coalesce(session_id, '') = ? AND coalesce(detail, '') = ?)`,
+		e.Skill, e.SessionID, string(e.Detail)).Scan(&was)
+	return was, err
 }
 
 // SkillEvents lists what happened to skills, the newest first; skill "" = to all of
-// them, limit 0 = 100.
-func (s *Store) SkillEvents(ctx context.Context, skill string, limit int) ([]SkillEvent, error) {
-	if limit <= 0 {
-		limit = 100
-	}
+// them, n 0 = 100.
+func (s *Store) SkillEvents(ctx context.Context, skill string, n int) ([]SkillEvent, error) {
 	var out []SkillEvent
 	err := s.view(ctx, func(q querier) error {
 		rows, err := q.rows(`SELECT id, skill, event, coalesce(scope, ''), coalesce(session_id, ''), detail, created_at FROM skill_events
-			WHERE ? = '' OR skill = ? ORDER BY id DESC LIMIT ?`, skill, skill, limit)
+			WHERE ? = '' OR skill = ? ORDER BY id DESC LIMIT ?`, skill, skill, limit(n))
 		out, err = collect(rows, err, func(r scanner) (e SkillEvent, err error) {
 			var detail sql.NullString
 			err = r.Scan(&e.ID, &e.Skill, &e.Event, &e.Scope, &e.SessionID, &detail, &e.CreatedAt)

@@ -205,3 +205,43 @@ func (t *tx) appendToolRow(turn Turn, step int, c chat.ToolCall, result string) 
 		Role: chat.RoleTool, Content: result, ToolCallID: c.ID, ToolName: c.Function.Name}})
 	return err
 }
+
+// ToolLine is a tool call as it is shown while a turn runs.
+type ToolLine struct {
+	Name      string
+	Arguments string
+	Status    chat.ToolStatus // "" = it waits
+}
+
+// ToolLines lists the calls of a turn's newest steps, oldest first, at most most.
+func (s *Store) ToolLines(ctx context.Context, turnID string, most int) ([]ToolLine, error) {
+	var out []ToolLine
+	err := s.view(ctx, func(q querier) error {
+		out = nil
+		last, err := lastAnswer(q, turnID)
+		if errors.Is(err, ErrNotFound) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		for step := last.Step; step > 0 && len(out) < most; step-- {
+			row, err := answerOf(q, turnID, step)
+			if err != nil {
+				return err
+			}
+			runs, err := stepRuns(q, turnID, step)
+			if err != nil {
+				return err
+			}
+			var lines []ToolLine
+			for i, c := range row.ToolCalls {
+				lines = append(lines, ToolLine{Name: c.Function.Name, Arguments: chat.RawArguments(c.Function.Arguments), Status: runs[i].Status})
+			}
+			out = append(lines, out...)
+		}
+		out = out[max(0, len(out)-most):]
+		return nil
+	})
+	return out, err
+}

@@ -103,7 +103,7 @@ func (s *Store) Unfinished(ctx context.Context, quietFor time.Duration) ([]strin
 				WHERE status = 'pending' AND channel <> ?3 AND session_id IS NOT NULL)
 			GROUP BY session_id HAVING max(progress_at) <= ?1 OR max(progress_at) > ?2
 			ORDER BY min(queued_at)`, since, now, chat.ChannelCLI)
-		out, err = collect(rows, err, func(r scanner) (id string, err error) { return id, r.Scan(&id) })
+		out, err = collect(rows, err, scanOne[string])
 		return err
 	})
 	return out, err

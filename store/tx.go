@@ -146,6 +146,12 @@ func collect[T any](rows *sql.Rows, err error, scan func(scanner) (T, error)) ([
 	return out, rows.Err()
 }
 
+// scanOne scans a row of one column.
+func scanOne[T any](r scanner) (v T, err error) {
+	err = r.Scan(&v)
+	return v, err
+}
+
 // found turns "no rows" into ErrNotFound.
 func found(err error) error {
 	if errors.Is(err, sql.ErrNoRows) {

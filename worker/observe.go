@@ -10,6 +10,7 @@ import (
 	"go.temporal.io/sdk/interceptor"
 	"go.temporal.io/sdk/temporal"
 
+	"picobot/internal/chat"
 	"picobot/internal/flow"
 	"picobot/internal/tracing"
 	"picobot/store"
@@ -18,7 +19,6 @@ import (
 // Turns looks turns up.
 type Turns interface {
 	Turn(ctx context.Context, id string) (store.Turn, error)
-	TurnDetail(ctx context.Context, id string) (store.TurnDetail, error)
 }
 
 // observer tells the log and the traces what activities do with turns. The activities
@@ -133,7 +133,7 @@ func (o *observer) jobBegan(ctx context.Context, args []any, b flow.JobBegun, a 
 	if o.traces == nil || b.TurnID == "" {
 		return
 	}
-	if d, err := o.turns.TurnDetail(context.WithoutCancel(ctx), b.TurnID); err == nil {
-		o.traces.Message(d.Message.Channel, b.SessionID, b.TurnID, a.Start, o.now())
+	if key, err := chat.ParseSessionID(b.SessionID); err == nil {
+		o.traces.Message(key.Channel, b.SessionID, b.TurnID, a.Start, o.now())
 	}
 }

@@ -140,7 +140,7 @@ func (j *job) nudge() {
 // event runs work of PicoBot's own and waits for it.
 func (j *job) event() error {
 	name, id := flow.CleanupWorkflow, flow.CleanupWorkflowID
-	if j.begun.Event == "memory_maintenance" {
+	if j.begun.Event == flow.EventMemoryMaintenance {
 		name, id = flow.MemoryMaintenanceWorkflow, flow.MemoryMaintenanceID
 	}
 	ctx, stop := workflow.WithCancel(j.base)

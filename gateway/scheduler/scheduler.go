@@ -41,9 +41,7 @@ type Reconciler struct {
 	fullAt  time.Time
 	notes   map[string]noted     // of schedules that need no second look, by job
 	started map[string]time.Time // when a run was last seen to have its workflow
-
-	mu      sync.Mutex
-	failing bool
+	failing bool                 // the last pass did not get through
 }
 
 // noted is what a job's schedule should be, worked out once for a version of the job and
@@ -104,10 +102,8 @@ func (r *Reconciler) result(ctx context.Context, err error) {
 	if ctx.Err() != nil {
 		return
 	}
-	r.mu.Lock()
 	before := r.failing
 	r.failing = err != nil
-	r.mu.Unlock()
 	switch {
 	case err != nil:
 		r.known, r.version = nil, "" // who knows what got through

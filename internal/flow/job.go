@@ -1,5 +1,7 @@
 package flow
 
+import "picobot/internal/schedule"
+
 // JobWorkflowID is the id of a job's schedule, and what the ids of its workflows begin
 // with.
 func JobWorkflowID(jobID string) string { return "job/" + visibleASCII(jobID) }
@@ -12,6 +14,9 @@ const (
 	MemoryMaintenanceWorkflow = "MemoryMaintenance"
 	MemoryMaintenanceID       = "memory-maintenance"
 )
+
+// EventMemoryMaintenance is the event of JobBegun that is not a cleanup.
+const EventMemoryMaintenance = schedule.MemoryMaintenance
 
 // SignalJobEnded tells a job's workflow that the turn it waits for has ended: look at
 // the record. No payload.

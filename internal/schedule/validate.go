@@ -2,6 +2,7 @@ package schedule
 
 import (
 	"encoding/json"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -192,7 +193,7 @@ func (p *parser) payload(job object, kind Kind) Payload {
 		return pay
 	}
 	own = append(own, needs)
-	for _, key := range sortedKeys(o.members) {
+	for _, key := range slices.Sorted(maps.Keys(o.members)) {
 		if !slices.Contains(own, key) && !emptyValue(o.members[key]) && key != "agent" {
 			p.add(o.at(key), "means nothing for the kind %q; leave it out, or change the kind", kind)
 		}
@@ -243,13 +244,4 @@ func emptyValue(raw json.RawMessage) bool {
 		return len(v) == 0
 	}
 	return false
-}
-
-func sortedKeys(m map[string]json.RawMessage) []string {
-	keys := make([]string, 0, len(m))
-	for k := range m {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	return keys
 }
