@@ -74,19 +74,14 @@ func dialogs(ctx context.Context, at client.Endpoint, chatID string) ([]tui.Sess
 	hc := &http.Client{Transport: &http.Transport{}}
 	c := api.New(at.URL, at.Token, hc)
 	defer c.Close()
-	type session struct {
-		ID       string `json:"id"`
-		Title    string `json:"title"`
-		Messages int    `json:"message_count"`
-	}
 	query := url.Values{"channel": {chat.ChannelCLI}, "chat_id": {chatID}, "limit": {strconv.Itoa(mostDialogs)}}
-	found, err := api.List[session](ctx, c, api.Path("sessions"), query, "cursor", mostDialogs)
+	found, err := api.List[gateway.Session](ctx, c, api.Path("sessions"), query, "cursor", mostDialogs)
 	if err != nil {
 		return nil, err
 	}
 	var out []tui.Session
 	for _, s := range found {
-		out = append(out, tui.Session{ID: s.ID, Title: s.Title, Messages: s.Messages})
+		out = append(out, tui.Session{ID: s.ID, Title: s.Title, Messages: int(s.MessageCount)})
 	}
 	return out, nil
 }

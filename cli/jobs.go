@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -38,19 +37,6 @@ the configuration are changed there; they can be paused and run from here.`,
 	return cmd
 }
 
-// onJobs runs do with the gateway's API.
-func (g *globals) onJobs(cmd *cobra.Command, sys System, do func(ctx context.Context, c *api.Client) error) error {
-	v, err := g.visit(cmd.Context(), sys)
-	if err != nil {
-		return err
-	}
-	c, err := v.gateway()
-	if err == nil {
-		err = do(cmd.Context(), c)
-	}
-	return errors.Join(err, v.close())
-}
-
 // noJob says what to do about a job that is not there.
 func noJob(id string, err error) error {
 	if refused, ok := errors.AsType[*api.Error](err); ok && refused.Status == http.StatusNotFound {
@@ -67,8 +53,8 @@ func newJobsList(sys System, g *globals) *cobra.Command {
 		Example: `  picobot jobs list --json`,
 		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return g.onJobs(cmd, sys, func(ctx context.Context, c *api.Client) error {
-				jobs, err := api.List[gateway.JobItem](ctx, c, api.Path("jobs"), nil, "", 0)
+			return g.asking(cmd.Context(), sys, func(c *api.Client) error {
+				jobs, err := api.List[gateway.JobItem](cmd.Context(), c, api.Path("jobs"), nil, "", 0)
 				if err != nil {
 					return err
 				}
@@ -149,9 +135,9 @@ func newJobsGet(sys System, g *globals) *cobra.Command {
 		Example: `  picobot jobs get agent.daily_summary`,
 		Args:    oneArg("ID"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return g.onJobs(cmd, sys, func(ctx context.Context, c *api.Client) error {
+			return g.asking(cmd.Context(), sys, func(c *api.Client) error {
 				var j gateway.JobItem
-				if err := c.Get(ctx, api.Path("jobs", args[0]), nil, &j); err != nil {
+				if err := c.Get(cmd.Context(), api.Path("jobs", args[0]), nil, &j); err != nil {
 					return noJob(args[0], err)
 				}
 				return printJSON(sys.Stdout, j)
@@ -185,11 +171,14 @@ func newJobsPut(sys System, g *globals) *cobra.Command {
 			if why := schedule.BadID(named.ID); why != "" {
 				return fmt.Errorf("id: %s", why)
 			}
-			return g.onJobs(cmd, sys, func(ctx context.Context, c *api.Client) error {
+			return g.asking(cmd.Context(), sys, func(c *api.Client) error {
 				var j gateway.JobItem
-				created, err := c.Put(ctx, api.Path("jobs", named.ID), nil, json.RawMessage(text), &j)
-				if err != nil || asJSON {
-					return errors.Join(err, printIf(err == nil, sys.Stdout, j))
+				created, err := c.Put(cmd.Context(), api.Path("jobs", named.ID), nil, json.RawMessage(text), &j)
+				if err != nil {
+					return err
+				}
+				if asJSON {
+					return printJSON(sys.Stdout, j)
 				}
 				done := "changed"
 				if created {
@@ -202,13 +191,6 @@ func newJobsPut(sys System, g *globals) *cobra.Command {
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print the job as one JSON object")
 	return cmd
-}
-
-func printIf(yes bool, w io.Writer, v any) error {
-	if !yes {
-		return nil
-	}
-	return printJSON(w, v)
 }
 
 // maxJobFile bounds what is read; the gateway has the last word.
@@ -238,8 +220,8 @@ func newJobsDelete(sys System, g *globals) *cobra.Command {
 		Example: `  picobot jobs delete tea`,
 		Args:    oneArg("ID"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return g.onJobs(cmd, sys, func(ctx context.Context, c *api.Client) error {
-				if err := c.Delete(ctx, api.Path("jobs", args[0]), nil); err != nil {
+			return g.asking(cmd.Context(), sys, func(c *api.Client) error {
+				if err := c.Delete(cmd.Context(), api.Path("jobs", args[0]), nil); err != nil {
 					return noJob(args[0], err)
 				}
 				_, err := fmt.Fprintf(sys.Stdout, "job %s deleted\n", args[0])
@@ -256,9 +238,9 @@ func newJobsAct(sys System, g *globals, action, short string) *cobra.Command {
 		Example: "  picobot jobs " + action + " agent.daily_summary",
 		Args:    oneArg("ID"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return g.onJobs(cmd, sys, func(ctx context.Context, c *api.Client) error {
+			return g.asking(cmd.Context(), sys, func(c *api.Client) error {
 				var j gateway.JobItem
-				if err := c.Post(ctx, api.Path("jobs", args[0], action), nil, nil, &j); err != nil {
+				if err := c.Post(cmd.Context(), api.Path("jobs", args[0], action), nil, nil, &j); err != nil {
 					return noJob(args[0], err)
 				}
 				_, err := fmt.Fprintf(sys.Stdout, "job %s is %s, next run %s\n", j.ID, j.State, nextRun(j, sys.Now()))
@@ -276,9 +258,9 @@ func newJobsRun(sys System, g *globals) *cobra.Command {
 		Example: `  picobot jobs run agent.daily_summary`,
 		Args:    oneArg("ID"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return g.onJobs(cmd, sys, func(ctx context.Context, c *api.Client) error {
+			return g.asking(cmd.Context(), sys, func(c *api.Client) error {
 				var r gateway.JobRunItem
-				if err := c.Post(ctx, api.Path("jobs", args[0], "run"), nil, nil, &r); err != nil {
+				if err := c.Post(cmd.Context(), api.Path("jobs", args[0], "run"), nil, nil, &r); err != nil {
 					return noJob(args[0], err)
 				}
 				if asJSON {
@@ -305,8 +287,8 @@ func newJobsRuns(sys System, g *globals) *cobra.Command {
 			if limit < 1 {
 				return usagef("--limit must be 1 or more")
 			}
-			return g.onJobs(cmd, sys, func(ctx context.Context, c *api.Client) error {
-				runs, err := api.List[gateway.JobRunItem](ctx, c, api.Path("jobs", args[0], "runs"), url.Values{}, "cursor", limit)
+			return g.asking(cmd.Context(), sys, func(c *api.Client) error {
+				runs, err := api.List[gateway.JobRunItem](cmd.Context(), c, api.Path("jobs", args[0], "runs"), url.Values{}, "cursor", limit)
 				if err != nil {
 					return noJob(args[0], err)
 				}

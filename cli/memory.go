@@ -1,9 +1,9 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net/url"
@@ -48,7 +48,7 @@ func (f *memoryFlags) register(cmd *cobra.Command, what ...string) *cobra.Comman
 		case "namespace":
 			flags.StringVar(&f.namespace, "namespace", "", "only this `namespace`")
 		case "limit":
-			flags.IntVar(&f.limit, "limit", 100, "at most so many; 0 = all")
+			flags.IntVar(&f.limit, "limit", cmp.Or(f.limit, 100), "at most so many; 0 = all")
 		case "json":
 			flags.BoolVar(&f.json, "json", false, "print JSON")
 		}
@@ -74,11 +74,7 @@ func (g *globals) remembering(cmd *cobra.Command, sys System, f *memoryFlags, do
 	if err := f.check(); err != nil {
 		return err
 	}
-	v, err := g.visit(cmd.Context(), sys)
-	if err != nil {
-		return err
-	}
-	return errors.Join(do(cmd.Context(), v), v.close())
+	return g.visiting(cmd.Context(), sys, func(v *visit) error { return do(cmd.Context(), v) })
 }
 
 func newMemoryList(sys System, g *globals) *cobra.Command {
@@ -101,12 +97,12 @@ func newMemoryList(sys System, g *globals) *cobra.Command {
 }
 
 func newMemorySearch(sys System, g *globals) *cobra.Command {
-	var f memoryFlags
-	cmd := f.register(&cobra.Command{
+	f := memoryFlags{limit: 20}
+	return f.register(&cobra.Command{
 		Use:     "search QUERY",
 		Short:   "Search memories, the best answer first",
 		Example: `  picobot memory search "when is the birthday"`,
-		Args:    needArgs(1, "QUERY"),
+		Args:    oneArg("QUERY"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return g.remembering(cmd, sys, &f, func(ctx context.Context, v *visit) error {
 				items, err := v.searchMemories(ctx, f, args[0])
@@ -117,9 +113,6 @@ func newMemorySearch(sys System, g *globals) *cobra.Command {
 			})
 		},
 	}, "namespace", "limit", "json")
-	cmd.Flags().Lookup("limit").DefValue = "20"
-	f.limit = 20
-	return cmd
 }
 
 func newMemoryShow(sys System, g *globals) *cobra.Command {
@@ -228,16 +221,6 @@ func printMemories(w io.Writer, asJSON bool, items []gateway.MemoryItem, shown f
 	return printList(w, asJSON, items, []string{"SCOPE", "NAMESPACE", "KEY", "UPDATED", "CONTENT"}, func(m gateway.MemoryItem) []string {
 		return []string{m.ScopeKey, m.Namespace, m.MemoryKey, moment(m.UpdatedAt), shown(m)}
 	})
-}
-
-// needArgs asks for exactly n arguments.
-func needArgs(n int, names string) cobra.PositionalArgs {
-	return func(cmd *cobra.Command, args []string) error {
-		if len(args) != n {
-			return usagef("%s takes %s, but got %d arguments: see `%s --help`", cmd.CommandPath(), names, len(args), cmd.CommandPath())
-		}
-		return nil
-	}
 }
 
 func (f memoryFlags) query() url.Values {

@@ -89,6 +89,19 @@ func group(cmd *cobra.Command) {
 	cmd.SuggestionsMinimumDistance = 2
 }
 
+// oneArg takes exactly one argument, called name.
+func oneArg(name string) cobra.PositionalArgs { return needArgs(1, "one "+name) }
+
+// needArgs takes exactly n arguments.
+func needArgs(n int, names string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) != n {
+			return usagef("%s takes %s, but got %d arguments: see `%s --help`", cmd.CommandPath(), names, len(args), cmd.CommandPath())
+		}
+		return nil
+	}
+}
+
 // noArgs refuses arguments.
 func noArgs(cmd *cobra.Command, args []string) error {
 	if len(args) > 0 {

@@ -30,16 +30,6 @@ func (g *globals) reading(cmd *cobra.Command, sys System, read func(record *stor
 	return g.looking(cmd, sys, func(_ *visit, record *store.Store) error { return read(record) })
 }
 
-// oneArg takes exactly one argument, called name.
-func oneArg(name string) cobra.PositionalArgs {
-	return func(cmd *cobra.Command, args []string) error {
-		if len(args) != 1 {
-			return usagef("%s takes one %s, but got %d arguments: see `%s --help`", cmd.CommandPath(), name, len(args), cmd.CommandPath())
-		}
-		return nil
-	}
-}
-
 func newSessionsList(sys System, g *globals) *cobra.Command {
 	var asJSON bool
 	f := store.SessionFilter{Limit: 100}

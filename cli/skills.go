@@ -6,12 +6,14 @@ import (
 	"fmt"
 	"log/slog"
 	"strings"
-	"unicode"
 
 	"github.com/spf13/cobra"
 
 	"picobot/cli/api"
 	"picobot/cli/app"
+	"picobot/cli/terminal"
+	"picobot/internal/config"
+	"picobot/internal/home"
 	"picobot/internal/skills"
 )
 
@@ -37,17 +39,21 @@ type skillsAt struct {
 
 // withSkills calls do with the way to a home's skills.
 func (g *globals) withSkills(ctx context.Context, sys System, do func(skillsAt) error) error {
-	v, err := g.visit(ctx, sys)
-	if err != nil {
-		return err
-	}
-	s := skillsAt{client: v.client}
-	if s.client == nil {
-		s.library = app.Skills(app.Options{
-			Home: v.home, Config: v.config, WorkDir: sys.workDir(), UserHome: sys.getenv("HOME"), Now: sys.Now, Log: slog.New(slog.DiscardHandler),
-		}, nil)
-	}
-	return errors.Join(do(s), v.close())
+	return g.visiting(ctx, sys, func(v *visit) error {
+		s := skillsAt{client: v.client}
+		if s.client == nil {
+			s.library = skillFiles(sys, v.home, v.config)
+		}
+		return do(s)
+	})
+}
+
+// skillFiles are the skills of a home and of the directory this is called in; nil =
+// they are switched off.
+func skillFiles(sys System, h home.Home, cfg config.Config) *skills.Library {
+	return app.Skills(app.Options{
+		Home: h, Config: cfg, WorkDir: sys.workDir(), UserHome: sys.getenv("HOME"), Now: sys.Now, Log: slog.New(slog.DiscardHandler),
+	}, nil)
 }
 
 var errSkillsOff = errors.New("skills are switched off by skills.enabled")
@@ -111,7 +117,7 @@ func newSkillsList(sys System, g *globals) *cobra.Command {
 				}
 				if asJSON {
 					for _, p := range l.Skipped {
-						_, _ = fmt.Fprintf(sys.Stderr, "warning: %s was skipped: %s\n", plainText(p.Path), p.Problem)
+						_, _ = fmt.Fprintf(sys.Stderr, "warning: %s was skipped: %s\n", terminal.Clean(p.Path), p.Problem)
 					}
 				}
 				return printSkills(sys, l, asJSON)
@@ -133,21 +139,11 @@ func printSkills(sys System, l skills.Listing, asJSON bool) error {
 		_, _ = fmt.Fprintln(sys.Stderr, "there are no skills: put a folder with a SKILL.md into skills/ of the home or .agents/skills")
 	}
 	for _, p := range l.Skipped {
-		if _, err := fmt.Fprintf(sys.Stdout, "warning: %s was skipped: %s\n", plainText(p.Path), p.Problem); err != nil {
+		if _, err := fmt.Fprintf(sys.Stdout, "warning: %s was skipped: %s\n", terminal.Clean(p.Path), p.Problem); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// plainText is text from a file without what moves a terminal's cursor.
-func plainText(text string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) && r != '\n' && r != '\t' {
-			return '\uFFFD'
-		}
-		return r
-	}, text)
 }
 
 func stateOf(k skills.Item) string {
@@ -181,7 +177,7 @@ func newSkillsShow(sys System, g *globals) *cobra.Command {
 				if asJSON {
 					return printJSON(sys.Stdout, d)
 				}
-				_, err = fmt.Fprintf(sys.Stdout, "name: %s\ndescription: %s\nstate: %s\nsource: %s (scope %s)\nfolder: %s\n", d.Name, d.Description, stateOf(d.Item), d.Source, d.Scope, plainText(d.Path))
+				_, err = fmt.Fprintf(sys.Stdout, "name: %s\ndescription: %s\nstate: %s\nsource: %s (scope %s)\nfolder: %s\n", d.Name, d.Description, stateOf(d.Item), d.Source, d.Scope, terminal.Clean(d.Path))
 				if len(d.Overrides) > 0 {
 					_, _ = fmt.Fprintf(sys.Stdout, "overrides: %s\n", strings.Join(d.Overrides, ", "))
 				}
@@ -191,7 +187,7 @@ func newSkillsShow(sys System, g *globals) *cobra.Command {
 				if err != nil {
 					return err
 				}
-				_, err = fmt.Fprintf(sys.Stdout, "\n%s\n", strings.TrimSpace(plainText(d.Content)))
+				_, err = fmt.Fprintf(sys.Stdout, "\n%s\n", strings.TrimSpace(terminal.Clean(d.Content)))
 				return err
 			})
 		},
@@ -309,7 +305,7 @@ would be skipped.`,
 
 func printChecked(sys System, all []checked) error {
 	for _, c := range all {
-		line := fmt.Sprintf("%-7s  %s (%s)", c.Status, c.Name, plainText(c.Path))
+		line := fmt.Sprintf("%-7s  %s (%s)", c.Status, c.Name, terminal.Clean(c.Path))
 		if c.Message != "" {
 			line += ": " + c.Message
 		}
@@ -336,7 +332,7 @@ func (g *globals) checkSkills(ctx context.Context, sys System, args []string) ([
 	if err != nil {
 		return nil, nil, err
 	}
-	library := app.Skills(app.Options{Home: h, Config: cfg, WorkDir: sys.workDir(), UserHome: sys.getenv("HOME"), Now: sys.Now, Log: slog.New(slog.DiscardHandler)}, nil)
+	library := skillFiles(sys, h, cfg)
 	if library == nil {
 		return nil, nil, errSkillsOff
 	}

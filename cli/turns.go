@@ -92,32 +92,26 @@ once; one that runs ends as soon as what it does has been stopped.`,
 		Args:              oneArg("ID"),
 		ValidArgsFunction: g.completeTurns(sys, chat.TurnQueued, chat.TurnRunning),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			v, err := g.visit(cmd.Context(), sys)
-			if err != nil {
-				return err
-			}
-			client, err := v.gateway()
-			if err != nil {
-				return errors.Join(err, v.close())
-			}
-			var t gateway.Turn
-			err = client.Post(cmd.Context(), api.Path("turns", args[0], "stop"), nil, nil, &t)
-			if refused, ok := errors.AsType[*api.Error](err); ok {
-				switch refused.Status {
-				case http.StatusNotFound:
-					err = fmt.Errorf("there is no turn %q: `picobot turns list` shows their ids", args[0])
-				case http.StatusConflict:
-					err = fmt.Errorf("turn %s has ended already: `picobot turns list --status running` shows what runs", args[0])
+			return g.asking(cmd.Context(), sys, func(c *api.Client) error {
+				var t gateway.Turn
+				err := c.Post(cmd.Context(), api.Path("turns", args[0], "stop"), nil, nil, &t)
+				if refused, ok := errors.AsType[*api.Error](err); ok {
+					switch refused.Status {
+					case http.StatusNotFound:
+						err = fmt.Errorf("there is no turn %q: `picobot turns list` shows their ids", args[0])
+					case http.StatusConflict:
+						err = fmt.Errorf("turn %s has ended already: `picobot turns list --status running` shows what runs", args[0])
+					}
 				}
-			}
-			if err := errors.Join(err, v.close()); err != nil {
+				if err != nil {
+					return err
+				}
+				if asJSON {
+					return printJSON(sys.Stdout, t)
+				}
+				_, err = fmt.Fprintf(sys.Stdout, "turn %s: %s\n", t.ID, turnState(t))
 				return err
-			}
-			if asJSON {
-				return printJSON(sys.Stdout, t)
-			}
-			_, err = fmt.Fprintf(sys.Stdout, "turn %s: %s\n", t.ID, turnState(t))
-			return err
+			})
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print the turn as one JSON object")

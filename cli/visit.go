@@ -85,17 +85,35 @@ func (v *visit) ui() flow.UI {
 	return flow.UI{URL: url, Namespace: v.config.Temporal.Namespace}
 }
 
-// looking runs a command that reads the record of a home.
-func (g *globals) looking(cmd *cobra.Command, sys System, look func(v *visit, record *store.Store) error) error {
-	v, err := g.visit(cmd.Context(), sys)
+// visiting runs do with a visit that ends with it.
+func (g *globals) visiting(ctx context.Context, sys System, do func(v *visit) error) error {
+	v, err := g.visit(ctx, sys)
 	if err != nil {
 		return err
 	}
-	record, err := v.record(cmd.Context())
-	if err == nil {
-		err = look(v, record)
-	}
-	return errors.Join(err, v.close())
+	return errors.Join(do(v), v.close())
+}
+
+// asking runs a command that needs the running gateway.
+func (g *globals) asking(ctx context.Context, sys System, ask func(c *api.Client) error) error {
+	return g.visiting(ctx, sys, func(v *visit) error {
+		c, err := v.gateway()
+		if err != nil {
+			return err
+		}
+		return ask(c)
+	})
+}
+
+// looking runs a command that reads the record of a home.
+func (g *globals) looking(cmd *cobra.Command, sys System, look func(v *visit, record *store.Store) error) error {
+	return g.visiting(cmd.Context(), sys, func(v *visit) error {
+		record, err := v.record(cmd.Context())
+		if err != nil {
+			return err
+		}
+		return look(v, record)
+	})
 }
 
 // close gives back what was opened.

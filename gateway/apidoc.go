@@ -44,9 +44,7 @@ func (s *Server) document() ([]byte, error) {
 	var endpoints []openapi.Endpoint
 	for _, rt := range s.routes() {
 		if rt.doc != nil { // TestOpenAPI_EveryRoute_IsDescribed: every one is
-			e := openapi.Endpoint{Method: rt.method, Path: rt.path, Operation: *rt.doc}
-			e.Open = rt.open
-			endpoints = append(endpoints, e)
+			endpoints = append(endpoints, openapi.Endpoint{Method: rt.method, Path: rt.path, Open: rt.open, Operation: *rt.doc})
 		}
 	}
 	return openapi.Document(openapi.Info{

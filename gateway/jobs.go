@@ -1,14 +1,10 @@
 package gateway
 
 import (
-	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"io"
 	"net/http"
-	"strconv"
-	"strings"
-	"time"
 
 	"picobot/gateway/openapi"
 	"picobot/internal/schedule"
@@ -76,11 +72,11 @@ type JobOrigin struct {
 	SenderID string `json:"sender_id"`
 }
 
-// JobItemOf returns a job as JSON shows it.
-func JobItemOf(j store.Job, now time.Time) JobItem {
+// jobItem returns a job as JSON shows it.
+func (s *Server) jobItem(j store.Job) JobItem {
 	item := JobItem{
 		Job: j.Job, TimeZone: j.Schedule.TimeZone, State: j.State, Source: j.Source, CreatedBy: j.CreatedBy,
-		LastRunAt: j.LastRunAt, LastStatus: j.LastStatus, NextRunAt: j.NextRunAt, NextRuns: j.NextRuns(now, 3),
+		LastRunAt: j.LastRunAt, LastStatus: j.LastStatus, NextRunAt: j.NextRunAt, NextRuns: j.NextRuns(s.deps.Now(), 3),
 		CreatedAt: j.CreatedAt, UpdatedAt: j.UpdatedAt,
 	}
 	if o := j.Origin; o != (store.JobOrigin{}) {
@@ -112,8 +108,6 @@ func (s *Server) jobRun(r store.JobRun) JobRunItem {
 		Status: r.Status, Error: r.Error, SessionID: r.SessionID, TurnID: r.TurnID, WorkflowID: r.WorkflowID, RunID: r.RunID,
 		RunURL: s.opts.UI.Run(r.WorkflowID, r.RunID), Metadata: r.Job.Payload.Metadata}
 }
-
-func (s *Server) jobItem(j store.Job) JobItem { return JobItemOf(j, s.deps.Now()) }
 
 func (s *Server) listJobs(w http.ResponseWriter, r *http.Request) error {
 	jobs, err := s.deps.Record.Jobs(r.Context())
@@ -196,46 +190,22 @@ func (s *Server) runJob(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (s *Server) listJobRuns(w http.ResponseWriter, r *http.Request) error {
-	limit, err := limitOf(r)
-	if err != nil {
-		return err
-	}
-	before, beforeID, err := runCursor(r.URL.Query().Get("cursor"))
+	limit, after, err := pageOf(r)
 	if err != nil {
 		return err
 	}
 	id := r.PathValue("id")
-	runs, err := s.deps.Record.JobRuns(r.Context(), id, before, beforeID, limit)
+	runs, err := s.deps.Record.JobRuns(r.Context(), id, after.At, after.ID, limit+1)
 	if err != nil {
 		return err
 	}
-	if len(runs) == 0 && before == 0 {
+	if len(runs) == 0 && after == (store.After{}) {
 		if _, err := s.deps.Record.Job(r.Context(), id); err != nil {
 			return jobError(r, err)
 		}
 	}
-	next := ""
-	if len(runs) == limit {
-		last := runs[len(runs)-1]
-		next = base64.RawURLEncoding.EncodeToString([]byte(strconv.FormatInt(last.ScheduledFor, 10) + " " + last.ID))
-	}
+	runs, next := cutPage(runs, limit, func(x store.JobRun) store.After { return store.After{At: x.ScheduledFor, ID: x.ID} })
 	return writeList(w, each(runs, s.jobRun), next)
-}
-
-// runCursor reads where an earlier page ended.
-func runCursor(text string) (at int64, id string, err error) {
-	if text == "" {
-		return 0, "", nil
-	}
-	raw, err := base64.RawURLEncoding.DecodeString(text)
-	first, id, ok := strings.Cut(string(raw), " ")
-	if err == nil {
-		at, err = strconv.ParseInt(first, 10, 64)
-	}
-	if err != nil || !ok {
-		return 0, "", badRequest("cursor must be the next of an earlier answer")
-	}
-	return at, id, nil
 }
 
 // jobError says what the record refused.

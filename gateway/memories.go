@@ -1,8 +1,6 @@
 package gateway
 
 import (
-	"encoding/base64"
-	"encoding/json"
 	"errors"
 	"net/http"
 
@@ -99,38 +97,16 @@ func (s *Server) listMemories(w http.ResponseWriter, r *http.Request) error {
 		}
 		return writeList(w, each(hits, HitItemOf), "")
 	}
-	after, err := memoryCursor(q.Get("cursor"))
+	after, err := memory.ParseCursor(q.Get("cursor"))
+	if err != nil {
+		return badRequest("cursor: %s", err)
+	}
+	found, err := s.deps.Record.Memories(r.Context(), memory.Filter{Scope: scope, Namespace: namespace, After: after, Limit: limit + 1})
 	if err != nil {
 		return err
 	}
-	found, err := s.deps.Record.Memories(r.Context(), memory.Filter{Scope: scope, Namespace: namespace, After: after, Limit: limit})
-	if err != nil {
-		return err
-	}
-	next := ""
-	if len(found) == limit {
-		raw, err := json.Marshal(found[len(found)-1].Cursor())
-		if err != nil {
-			return err
-		}
-		next = base64.RawURLEncoding.EncodeToString(raw)
-	}
+	found, next := cutPage(found, limit, memory.Memory.Cursor)
 	return writeList(w, each(found, MemoryItemOf), next)
-}
-
-func memoryCursor(s string) (memory.Cursor, error) {
-	var c memory.Cursor
-	if s == "" {
-		return c, nil
-	}
-	raw, err := base64.RawURLEncoding.DecodeString(s)
-	if err == nil {
-		err = json.Unmarshal(raw, &c)
-	}
-	if err != nil {
-		return c, badRequest("cursor must be the \"next\" of the list before")
-	}
-	return c, nil
 }
 
 // memoryOf reads whose memory of which name a request means.

@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"strconv"
 
@@ -119,7 +120,7 @@ func pageOf(r *http.Request) (limit int, after store.After, err error) {
 
 // cutPage cuts a list that was read with one item more than the page has, and returns
 // where the next page begins, "" = nowhere.
-func cutPage[T any](items []T, limit int, at func(T) store.After) (page []T, next string) {
+func cutPage[T any, Place fmt.Stringer](items []T, limit int, at func(T) Place) (page []T, next string) {
 	if len(items) <= limit {
 		return items, ""
 	}

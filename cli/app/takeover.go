@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"time"
 
+	"picobot/cli/api"
 	"picobot/internal/home"
 )
 
@@ -61,20 +62,6 @@ func askForHome(ctx context.Context, o Options, addr string) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, yieldTimeout)
 	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+addr+"/api/v1/yield", nil)
-	if err != nil {
-		return err
-	}
-	req.Header.Set("Authorization", "Bearer "+token)
-	resp, err := (&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}).Do(req)
-	if err != nil {
-		return err
-	}
-	if err := resp.Body.Close(); err != nil {
-		return err
-	}
-	if resp.StatusCode != http.StatusAccepted {
-		return fmt.Errorf("it answered with HTTP %d", resp.StatusCode)
-	}
-	return nil
+	c := api.New("http://"+addr, token, &http.Client{Transport: &http.Transport{DisableKeepAlives: true}})
+	return c.Post(ctx, api.Path("yield"), nil, nil, nil)
 }

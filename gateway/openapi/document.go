@@ -13,6 +13,7 @@ import (
 type Endpoint struct {
 	Method string // GET
 	Path   string // a pattern of http.ServeMux: /jobs/{id}
+	Open   bool   // it needs no token
 	Operation
 }
 

@@ -8,7 +8,6 @@ type Operation struct {
 	Query       []Param
 	Body        any // a value of the type of the request's body; nil = none
 	Answers     []Answer
-	Open        bool // it needs no token
 }
 
 // Param is a parameter of the query. None is required.

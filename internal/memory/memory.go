@@ -1,6 +1,8 @@
 package memory
 
 import (
+	"encoding/base64"
+	"encoding/json"
 	"fmt"
 	"strings"
 )
@@ -68,6 +70,32 @@ type Cursor struct{ Scope, Namespace, Key string }
 
 // Cursor returns the place just behind m.
 func (m Memory) Cursor() Cursor { return Cursor{m.Scope, m.Namespace, m.Key} }
+
+// String is the cursor as programs pass it on; "" = the beginning. Names may hold
+// anything, so it is not made of them as they are.
+func (c Cursor) String() string {
+	if c == (Cursor{}) {
+		return ""
+	}
+	raw, _ := json.Marshal(c) // texts can always be written
+	return base64.RawURLEncoding.EncodeToString(raw)
+}
+
+// ParseCursor reads what String wrote.
+func ParseCursor(text string) (Cursor, error) {
+	var c Cursor
+	if text == "" {
+		return c, nil
+	}
+	raw, err := base64.RawURLEncoding.DecodeString(text)
+	if err == nil {
+		err = json.Unmarshal(raw, &c)
+	}
+	if err != nil {
+		return Cursor{}, fmt.Errorf("%q is no cursor: pass on the next of the page before, as it is", text)
+	}
+	return c, nil
+}
 
 // Overview says what there is of a person.
 type Overview struct {

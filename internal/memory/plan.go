@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"github.com/google/jsonschema-go/jsonschema"
@@ -54,39 +55,28 @@ const (
 	maxPlanElements = 1000
 )
 
-var (
-	planSchema         = newPlanSchema()
-	planSchemaJSON     = mustMarshal(planSchema)
-	planSchemaResolved = mustResolve(planSchema)
-)
-
-// PlanSchema is the JSON schema of a plan. All of it is required and nothing else is
-// allowed, so that endpoints can hold a model to it.
-func PlanSchema() json.RawMessage { return planSchemaJSON }
-
-func newPlanSchema() *jsonschema.Schema {
-	s, err := schema.Of[Plan]()
+// planSchema is the schema of a plan in all its forms, made when it is first needed.
+var planSchema = sync.OnceValue(func() (p struct {
+	schema   *jsonschema.Schema
+	resolved *jsonschema.Resolved
+	json     json.RawMessage
+}) {
+	var err error
+	if p.schema, err = schema.Of[Plan](); err == nil {
+		p.json, err = json.Marshal(p.schema)
+	}
+	if err == nil {
+		p.resolved, err = p.schema.Resolve(nil)
+	}
 	if err != nil {
 		panic("memory: schema of a plan: " + err.Error()) // a mistake in the program
 	}
-	return s
-}
+	return p
+})
 
-func mustMarshal(s *jsonschema.Schema) json.RawMessage {
-	raw, err := json.Marshal(s)
-	if err != nil {
-		panic("memory: schema of a plan: " + err.Error())
-	}
-	return raw
-}
-
-func mustResolve(s *jsonschema.Schema) *jsonschema.Resolved {
-	r, err := s.Resolve(nil)
-	if err != nil {
-		panic("memory: schema of a plan: " + err.Error())
-	}
-	return r
-}
+// PlanSchema is the JSON schema of a plan. All of it is required and nothing else is
+// allowed, so that endpoints can hold a model to it.
+func PlanSchema() json.RawMessage { return planSchema().json }
 
 // ParsePlan reads a model's answer. Its error says what is wrong with it, without
 // repeating what it says: it is shown to people and to Temporal.
@@ -99,7 +89,7 @@ func ParsePlan(answer string) (Plan, error) {
 	if err := json.Unmarshal([]byte(answer), &value); err != nil {
 		return p, errors.New("it is no JSON")
 	}
-	if err := planSchemaResolved.Validate(value); err != nil {
+	if err := planSchema().resolved.Validate(value); err != nil {
 		return p, fmt.Errorf("it does not have the form that was asked for: %s", where(value))
 	}
 	if err := json.Unmarshal([]byte(answer), &p); err != nil {
@@ -114,12 +104,13 @@ func where(value any) string {
 	if !ok {
 		return "it is no object"
 	}
-	for _, name := range planSchema.PropertyOrder {
+	plan := planSchema().schema
+	for _, name := range plan.PropertyOrder {
 		v, ok := object[name]
 		if !ok {
 			return name + " is missing"
 		}
-		if r, err := planSchema.Properties[name].CloneSchemas().Resolve(nil); err == nil && r.Validate(v) != nil {
+		if r, err := plan.Properties[name].CloneSchemas().Resolve(nil); err == nil && r.Validate(v) != nil {
 			return name + " is wrong"
 		}
 	}

@@ -26,7 +26,7 @@ func Fit(messages []chat.Message, cut bool, maxTokens int, keep func(chat.Messag
 		return messages, nil
 	}
 	f.messages, f.out = slices.Clone(messages), make([]bool, len(messages))
-	f.size += weight(leftOut) // it may well be needed
+	f.size += Weight(leftOut) // it may well be needed
 	if maxTokens <= 0 || f.fits() {
 		return f.result(), nil
 	}
@@ -51,7 +51,7 @@ type fitting struct {
 	max      int    // tokens
 }
 
-func (f *fitting) fits() bool { return tokens(f.size) <= f.max }
+func (f *fitting) fits() bool { return Tokens(f.size) <= f.max }
 
 // leaveOut leaves out whole groups of [from, to) until the rest fits. A group begins
 // with a message of the given role.
@@ -65,7 +65,7 @@ func (f *fitting) leaveOut(from, to int, begins chat.Role) {
 			return
 		}
 		f.out[i] = true
-		f.size -= weight(m)
+		f.size -= Weight(m)
 	}
 }
 
@@ -73,7 +73,7 @@ func (f *fitting) leaveOut(from, to int, begins chat.Role) {
 func (f *fitting) stub(from, to int, keep func(chat.Message) (string, error)) error {
 	for i := from; i < to && !f.fits(); i++ {
 		m := f.messages[i]
-		if m.Role != chat.RoleTool || weight(m) <= stubWeight {
+		if m.Role != chat.RoleTool || Weight(m) <= stubWeight {
 			continue
 		}
 		path, err := keep(m)
@@ -81,7 +81,7 @@ func (f *fitting) stub(from, to int, keep func(chat.Message) (string, error)) er
 			return fmt.Errorf("keep the result of %s: %w", m.ToolName, err)
 		}
 		f.messages[i].Content = fmt.Sprintf("(this result was left out because the conversation is long; the whole is in %s, read it with file_read)", path)
-		f.size += weight(f.messages[i]) - weight(m)
+		f.size += Weight(f.messages[i]) - Weight(m)
 	}
 	return nil
 }

@@ -34,9 +34,9 @@ func spanID(id trace.TraceID, name string) (s trace.SpanID) {
 	return s
 }
 
-// remote is a context below a span that is not of this process, or was.
-func remote(id trace.TraceID, span trace.SpanID) context.Context {
-	return trace.ContextWithRemoteSpanContext(context.Background(),
+// below is ctx below a span that is not of this process, or was.
+func below(ctx context.Context, id trace.TraceID, span trace.SpanID) context.Context {
+	return trace.ContextWithRemoteSpanContext(ctx,
 		trace.NewSpanContext(trace.SpanContextConfig{TraceID: id, SpanID: span, TraceFlags: trace.FlagsSampled, Remote: true}))
 }
 

@@ -59,7 +59,7 @@ func (t *Tracing) Turn(turn Turn) {
 	if t == nil || !ok {
 		return
 	}
-	ctx := withIDs(remote(id, messageSpan(id)), id, turnSpan(id))
+	ctx := withIDs(below(context.Background(), id, messageSpan(id)), id, turnSpan(id))
 	_, span := t.tracer.Start(ctx, "turn", trace.WithTimestamp(turn.Start), trace.WithAttributes(
 		attribute.String("picobot.session_id", turn.SessionID), attribute.String("picobot.turn_id", turn.ID),
 		attribute.String("temporal.workflow_id", turn.WorkflowID), attribute.String("temporal.run_id", turn.RunID),
@@ -87,8 +87,7 @@ func (t *Tracing) Work(ctx context.Context, turnID string, a Attempt) (_ context
 	if t == nil || !ok {
 		return ctx, func(string) {}
 	}
-	parent := trace.NewSpanContext(trace.SpanContextConfig{TraceID: id, SpanID: turnSpan(id), TraceFlags: trace.FlagsSampled, Remote: true})
-	ctx, span := t.tracer.Start(trace.ContextWithRemoteSpanContext(ctx, parent), a.Activity, trace.WithTimestamp(a.Start), trace.WithAttributes(
+	ctx, span := t.tracer.Start(below(ctx, id, turnSpan(id)), a.Activity, trace.WithTimestamp(a.Start), trace.WithAttributes(
 		attribute.Int("temporal.attempt", a.Number), attribute.String("temporal.workflow_id", a.WorkflowID), attribute.String("temporal.run_id", a.RunID)))
 	if a.Step > 0 {
 		span.SetAttributes(attribute.Int("picobot.step", a.Step))
