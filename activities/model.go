@@ -102,10 +102,9 @@ func (c *modelCall) run(ctx context.Context) (store.Committed, error) {
 		Calls:   c.bill.calls,
 		Deliver: t.Session.Channel != chat.ChannelCLI,
 	}
-	size := c.a.sizeAfter(t, req, resp, answer.Message)
-	answer.Estimate, answer.Reported = size.estimate, size.reported
+	answer.Estimate, answer.Reported = c.a.estimate(req), resp.Usage.PromptTokens
 	if len(answer.Message.ToolCalls) == 0 {
-		c.then = c.a.thenAfter(t, size)
+		c.then = c.a.thenAfter(t, answer)
 		answer.CompactionDue = c.then.Compact
 	}
 	done, err = persist(ctx, func(ctx context.Context) (store.Committed, error) {

@@ -15,26 +15,13 @@ import (
 // maxTitleTries bounds how often a model is asked for a title that it does not give.
 const maxTitleTries = 3
 
-// answeredSize is how large a request was, and the session with its answer is.
-type answeredSize struct {
-	estimate, reported int64 // tokens of the request
-	now                int   // tokens of the session with the answer, corrected
-}
-
-// sizeAfter measures a request that was answered, and the session: more of it than
-// went into the request where that was too long.
-func (a *Activities) sizeAfter(t store.TurnContext, req llm.Request, resp llm.Response, answer chat.Message) answeredSize {
-	asked := a.toolsWeight
-	all := asked + prompt.Weight(answer)
+// estimate is how many tokens a request has.
+func (a *Activities) estimate(req llm.Request) int64 {
+	weight := a.toolsWeight
 	for _, m := range req.Messages {
-		asked += prompt.Weight(m.Message)
+		weight += prompt.Weight(m.Message)
 	}
-	for _, r := range t.Rows {
-		all += prompt.Weight(r.Message)
-	}
-	s := answeredSize{estimate: int64(prompt.Tokens(asked)), reported: resp.Usage.PromptTokens}
-	s.now = compact.Corrected(prompt.Tokens(all), s.estimate, s.reported)
-	return s
+	return int64(prompt.Tokens(weight))
 }
 
 // toolsWeight is the weight of what goes into each request besides messages.
@@ -48,9 +35,10 @@ func toolsWeight(registry *tools.Registry) int {
 
 // thenAfter says what an answer that ends its turn makes due. It knows everything
 // already and reads nothing: an answer must not wait for what comes after it.
-func (a *Activities) thenAfter(t store.TurnContext, size answeredSize) flow.Then {
-	turns := 0
-	for _, r := range t.Rows {
+func (a *Activities) thenAfter(t store.TurnContext, answer store.Answer) flow.Then {
+	turns, weight := 0, a.toolsWeight+prompt.Weight(answer.Message)
+	for _, r := range t.Rows { // more than went into the request where that was too long
+		weight += prompt.Weight(r.Message)
 		if r.Role == chat.RoleUser {
 			turns++
 		}
@@ -59,7 +47,7 @@ func (a *Activities) thenAfter(t store.TurnContext, size answeredSize) flow.Then
 		t.Session.Compacting.Strikes = 0 // how far it has grown cannot be told from here: Summarise looks at all of it
 	}
 	return flow.Then{
-		Compact: (t.Cut || turns > a.Compaction.KeepTurns) && a.grown(t.Session, size.now),
+		Compact: (t.Cut || turns > a.Compaction.KeepTurns) && a.grown(t.Session, compact.Corrected(prompt.Tokens(weight), answer.Estimate, answer.Reported)),
 		Title:   a.nameless(t.Session),
 	}
 }

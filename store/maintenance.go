@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 
+	"picobot/internal/chat"
 	"picobot/internal/memory"
 )
 
@@ -210,15 +211,12 @@ func (s *Store) PayMaintenance(ctx context.Context, run string, calls []ModelCal
 }
 
 func (t *tx) payMaintenance(run string, calls []ModelCall) error {
-	if err := t.charge("", calls); err != nil {
+	spent, err := t.insertCalls("", calls)
+	if err != nil || spent == (chat.Usage{}) {
 		return err
 	}
-	for _, c := range calls {
-		if _, err := t.exec(`UPDATE memory_runs SET tokens = tokens + ? WHERE id = ?`, c.Usage.PromptTokens+c.Usage.CompletionTokens, run); err != nil {
-			return err
-		}
-	}
-	return nil
+	_, err = t.exec(`UPDATE memory_runs SET tokens = tokens + ? WHERE id = ?`, spent.PromptTokens+spent.CompletionTokens, run)
+	return err
 }
 
 type scopeState struct {

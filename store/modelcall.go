@@ -62,7 +62,18 @@ func (s *Store) RecordCalls(ctx context.Context, turnID string, calls []ModelCal
 // is no news for readers: a turn's usage is told at its end. A turn that has ended
 // does not change any more; a call that comes later is in the table only.
 func (t *tx) charge(turnID string, calls []ModelCall) error {
-	var spent chat.Usage
+	spent, err := t.insertCalls(turnID, calls)
+	if err != nil || turnID == "" || spent == (chat.Usage{}) {
+		return err
+	}
+	_, err = t.exec(`UPDATE turns SET prompt_tokens = prompt_tokens + ?, completion_tokens = completion_tokens + ?,
+		cached_tokens = cached_tokens + ?, reasoning_tokens = reasoning_tokens + ? WHERE id = ? AND finished_at IS NULL`,
+		spent.PromptTokens, spent.CompletionTokens, spent.CachedTokens, spent.ReasoningTokens, turnID)
+	return err
+}
+
+// insertCalls writes calls down, once, and returns what those cost that were not there.
+func (t *tx) insertCalls(turnID string, calls []ModelCall) (spent chat.Usage, err error) {
 	for _, c := range calls {
 		if c.ID == "" {
 			c.ID = t.s.ids.New()
@@ -74,19 +85,13 @@ func (t *tx) charge(turnID string, calls []ModelCall) error {
 			c.ID, nullString(turnID), c.Step, c.ModelIndex, c.Attempt, c.Model, c.Provider, c.Status(), nullString(c.Error),
 			u.PromptTokens, u.CompletionTokens, u.CachedTokens, u.ReasoningTokens, c.DurationMS, c.CreatedAt, nullString(c.Rows.String()), nullString(c.Stubs.String()))
 		if err != nil {
-			return fmt.Errorf("record model call: %w", err)
+			return spent, fmt.Errorf("record model call: %w", err)
 		}
 		if n > 0 {
 			spent = spent.Add(u)
 		}
 	}
-	if turnID == "" || spent == (chat.Usage{}) {
-		return nil
-	}
-	_, err := t.exec(`UPDATE turns SET prompt_tokens = prompt_tokens + ?, completion_tokens = completion_tokens + ?,
-		cached_tokens = cached_tokens + ?, reasoning_tokens = reasoning_tokens + ? WHERE id = ? AND finished_at IS NULL`,
-		spent.PromptTokens, spent.CompletionTokens, spent.CachedTokens, spent.ReasoningTokens, turnID)
-	return err
+	return spent, nil
 }
 
 const modelCallColumns = `id, coalesce(turn_id, ''), step, model_index, attempt, model, provider, coalesce(error, ''),
