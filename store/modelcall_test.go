@@ -213,3 +213,19 @@ func TestBacklog_CountsWhatWaits(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, store.Backlog{QueuedTurns: 1, PendingOutbox: 1}, got)
 }
+
+func TestPayMaintenance_CountsWhatItIsToldTwiceOnce(t *testing.T) {
+	s := open(t)
+	_, err := s.NextMaintenance(t.Context(), store.NextMaintenance{Run: "r", MaxTokens: 1000})
+	require.NoError(t, err)
+	calls := []store.ModelCall{
+		modelCall(s, "", chat.Usage{PromptTokens: 20, CompletionTokens: 8}),
+		modelCall(s, "overloaded", chat.Usage{PromptTokens: 3}),
+	}
+	for range 2 {
+		require.NoError(t, s.PayMaintenance(t.Context(), "r", calls))
+	}
+	got, err := s.Maintenance(t.Context(), "r")
+	require.NoError(t, err)
+	require.EqualValues(t, 31, got.Tokens)
+}
