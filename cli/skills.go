@@ -162,12 +162,7 @@ func newSkillsShow(sys System, g *globals) *cobra.Command {
 		Use:     "show NAME",
 		Example: `  picobot skills show pdf-forms`,
 		Short:   "Print a skill: where it is, its files, its instructions",
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) != 1 {
-				return usagef("%s takes the name of one skill: see `%s --help`", cmd.CommandPath(), cmd.CommandPath())
-			}
-			return nil
-		},
+		Args:    oneArg("NAME"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return g.withSkills(cmd.Context(), sys, func(s skillsAt) error {
 				d, err := s.show(cmd.Context(), args[0])

@@ -14,12 +14,9 @@ const maxBody = 1 << 20
 // readBody reads a request's body as one JSON object without unknown keys. An empty
 // body is an empty object.
 func readBody(r *http.Request, into any) error {
-	body, err := io.ReadAll(http.MaxBytesReader(nil, r.Body, maxBody))
-	if _, large := errors.AsType[*http.MaxBytesError](err); large {
-		return &httpError{http.StatusRequestEntityTooLarge, "too_large", "the body is larger than 1 MiB"}
-	}
+	body, err := wholeBody(r)
 	if err != nil {
-		return badRequest("the body could not be read: %v", err)
+		return err
 	}
 	if len(body) == 0 {
 		return nil
@@ -33,4 +30,16 @@ func readBody(r *http.Request, into any) error {
 		return badRequest("the body must be one JSON object and nothing after it")
 	}
 	return nil
+}
+
+// wholeBody reads a body as it is.
+func wholeBody(r *http.Request) ([]byte, error) {
+	body, err := io.ReadAll(http.MaxBytesReader(nil, r.Body, maxBody))
+	if _, large := errors.AsType[*http.MaxBytesError](err); large {
+		return nil, &httpError{http.StatusRequestEntityTooLarge, "too_large", "the body is larger than 1 MiB"}
+	}
+	if err != nil {
+		return nil, badRequest("the body could not be read: %v", err)
+	}
+	return body, nil
 }

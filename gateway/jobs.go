@@ -1,9 +1,9 @@
 package gateway
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
-	"io"
 	"net/http"
 
 	"picobot/gateway/openapi"
@@ -125,17 +125,11 @@ func (s *Server) getJob(w http.ResponseWriter, r *http.Request) error {
 	return writeJSON(w, http.StatusOK, s.jobItem(j))
 }
 
-// maxJobBody bounds a job's JSON; schedule.Parse has the last word.
-const maxJobBody = 1 << 20
-
 func (s *Server) putJob(w http.ResponseWriter, r *http.Request) error {
 	id := r.PathValue("id")
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxJobBody))
+	body, err := wholeBody(r) // schedule.Parse has the last word on its size
 	if err != nil {
-		if _, large := errors.AsType[*http.MaxBytesError](err); large {
-			return &httpError{http.StatusRequestEntityTooLarge, "too_large", "a job takes at most 256 KB"}
-		}
-		return badRequest("the request ended in the middle: send the whole job")
+		return err
 	}
 	rules := s.deps.JobRules()
 	rules.ID = id
@@ -166,15 +160,15 @@ func (s *Server) deleteJob(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (s *Server) pauseJob(w http.ResponseWriter, r *http.Request) error {
-	j, err := s.deps.Record.PauseJob(r.Context(), r.PathValue("id"))
-	if err != nil {
-		return jobError(r, err)
-	}
-	return writeJSON(w, http.StatusOK, s.jobItem(j))
+	return s.changeJob(w, r, s.deps.Record.PauseJob)
 }
 
 func (s *Server) resumeJob(w http.ResponseWriter, r *http.Request) error {
-	j, err := s.deps.Record.ResumeJob(r.Context(), r.PathValue("id"))
+	return s.changeJob(w, r, s.deps.Record.ResumeJob)
+}
+
+func (s *Server) changeJob(w http.ResponseWriter, r *http.Request, change func(ctx context.Context, id string) (store.Job, error)) error {
+	j, err := change(r.Context(), r.PathValue("id"))
 	if err != nil {
 		return jobError(r, err)
 	}

@@ -119,7 +119,7 @@ func (l *Library) load(why string) {
 			if before != nil {
 				s.disabled = before.disabled[f.Scope]
 			}
-			snap.problems = append(snap.problems, Problem{Name: baseOf(f.Path), Source: string(f.Scope), Scope: f.Scope, Path: f.file(),
+			snap.problems = append(snap.problems, Problem{Name: filepath.Base(f.Path), Source: string(f.Scope), Scope: f.Scope, Path: f.file(),
 				Message: "it does not say which skills are switched off: " + brief.OneLine(err.Error())})
 		}
 		snap.disabled[f.Scope] = s.disabled

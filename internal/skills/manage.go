@@ -301,22 +301,22 @@ func (f StateFile) write(names []string, disabled bool) (bool, error) {
 		s, err = parseState(data)
 	}
 	if err != nil {
-		return false, fmt.Errorf("%s cannot be used: %w", baseOf(f.Path), err)
+		return false, fmt.Errorf("%s cannot be used: %w", filepath.Base(f.Path), err)
 	}
 	next, changed := s.with(names, disabled)
 	if !changed {
 		return false, nil
 	}
 	if data, err = next.encode(); err != nil {
-		return false, fmt.Errorf("write %s: %w", baseOf(f.Path), err)
+		return false, fmt.Errorf("write %s: %w", filepath.Base(f.Path), err)
 	}
 	dir, err := openDir(f.Base, path.Dir(filepath.ToSlash(f.Path)), true)
 	if err != nil {
 		return false, err
 	}
 	defer func() { _ = dir.Close() }()
-	if err := replace(dir, baseOf(f.Path), data); err != nil {
-		return false, fmt.Errorf("%s cannot be written: %w", baseOf(f.Path), err)
+	if err := replace(dir, filepath.Base(f.Path), data); err != nil {
+		return false, fmt.Errorf("%s cannot be written: %w", filepath.Base(f.Path), err)
 	}
 	return true, nil
 }

@@ -6,14 +6,10 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
 )
-
-func dirOf(path string) string  { return filepath.Dir(path) }
-func baseOf(path string) string { return filepath.Base(path) }
 
 // reason is an error of the file system without paths of this machine.
 func reason(err error) string {

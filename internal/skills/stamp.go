@@ -3,6 +3,7 @@ package skills
 import (
 	"crypto/sha256"
 	"os"
+	"path/filepath"
 	"strings"
 	"time"
 )
@@ -65,12 +66,12 @@ func (s *stamp) read() {
 		}
 		return
 	}
-	root, err := os.OpenRoot(dirOf(s.path))
+	root, err := os.OpenRoot(filepath.Dir(s.path))
 	if err != nil {
 		return
 	}
 	defer func() { _ = root.Close() }()
-	if data, err := readFile(root, baseOf(s.path), maxState); err == nil {
+	if data, err := readFile(root, filepath.Base(s.path), maxState); err == nil {
 		s.saw(data)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"strings"
 	"time"
 )
@@ -28,7 +29,7 @@ func temporary(prefix string) string { return prefix + strings.ToLower(rand.Text
 func openDir(base, rel string, create bool) (*os.Root, error) {
 	root, err := os.OpenRoot(base)
 	if err != nil {
-		return nil, fmt.Errorf("%s cannot be opened: %s", baseOf(base), reason(err))
+		return nil, fmt.Errorf("%s cannot be opened: %s", filepath.Base(base), reason(err))
 	}
 	for name := range strings.SplitSeq(rel, "/") {
 		if name == "." {
