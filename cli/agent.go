@@ -102,7 +102,7 @@ type conversation struct {
 }
 
 func runAgent(ctx context.Context, sys System, g *globals, f agentFlags, oneMessage bool) (err error) {
-	o, err := g.prepare(sys)
+	o, err := g.prepareClient(sys)
 	if err != nil {
 		return err
 	}
@@ -223,6 +223,9 @@ func token(f agentFlags, o app.Options) (string, error) {
 // the terminal belongs to the conversation.
 func startGateway(sys System, g *globals, o app.Options) func(context.Context, func(string)) error {
 	return func(ctx context.Context, ready func(url string)) error {
+		if err := o.Config.Absent(); err != nil {
+			return err
+		}
 		log, closeLog, err := g.logger(sys, o, filepath.Join(o.Home.LogsDir(), "gateway.log"))
 		if err != nil {
 			return err

@@ -52,7 +52,7 @@ logs, and the workspace unless --workspace is given.`,
 
 // outside tells what belongs to a home but is not in it, and so not in a backup.
 func (g *globals) outside(sys System, h home.Home, workspace bool, note func(string)) error {
-	cfg, err := g.loadConfig(sys, h)
+	cfg, err := g.loadClientConfig(sys, h)
 	if err != nil {
 		note("the configuration cannot be used as it is: `picobot config check` says why")
 		return nil

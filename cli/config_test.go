@@ -132,3 +132,30 @@ func TestConfigFilesThatCannotBeReadAreFailures(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 }
+
+// A service has its variables in its unit file, not in the shell of whoever looks.
+func TestVariablesOfTheServiceAreNotNeededToLook(t *testing.T) {
+	h := newHarness(t)
+	h.talk(t)
+	h.config(`{"gateway": {"addr": "127.0.0.1:1"}, "providers": {"p": {"api_key": "${SERVICE_KEY}"}}, "models": {"m": {}}}`)
+	for _, line := range []string{"sessions list", "turns list", "memory list", "skills list", "skills check"} {
+		if r := h.run(strings.Split(line, " ")...); r.code != 0 || r.stderr != "" && line != "skills list" && line != "skills check" {
+			t.Errorf("%s: %+v", line, r)
+		}
+	}
+	if r := h.run("jobs", "list"); r.code != 1 || !strings.Contains(r.stderr, "no gateway runs") {
+		t.Errorf("%+v", r)
+	}
+	const want = "providers.p.api_key: environment variable SERVICE_KEY is not set"
+	for _, line := range []string{"config check", "config show", "gateway", "worker", "temporal", "agent -m hi"} {
+		if r := h.run(strings.Split(line, " ")...); r.code != 1 || !strings.Contains(r.stderr, want) {
+			t.Errorf("%s: %+v", line, r)
+		}
+	}
+	if r := h.run("doctor"); r.code != 1 || !strings.Contains(r.stdout, want) {
+		t.Errorf("%+v", r)
+	}
+	if len(h.runtime.calls) != 0 {
+		t.Errorf("started %v", h.runtime.calls)
+	}
+}

@@ -44,12 +44,32 @@ func (g *globals) findHome(sys System) (home.Home, error) {
 
 // loadConfig reads the configuration of a home.
 func (g *globals) loadConfig(sys System, h home.Home) (config.Config, error) {
-	return config.Load(config.Source{Home: h.Dir, File: g.configFile, WorkDir: sys.WorkDir, Env: sys.Env})
+	return config.Load(g.source(sys, h))
+}
+
+// loadClientConfig reads as much of the configuration of a home as a command needs
+// that only looks at it or talks to its gateway.
+func (g *globals) loadClientConfig(sys System, h home.Home) (config.Config, error) {
+	src := g.source(sys, h)
+	src.Client = true
+	return config.Load(src)
+}
+
+func (g *globals) source(sys System, h home.Home) config.Source {
+	return config.Source{Home: h.Dir, File: g.configFile, WorkDir: sys.WorkDir, Env: sys.Env}
 }
 
 // prepare makes the home and reads its configuration: what every command that
 // works in a home begins with. The scrubber knows the configuration's secrets.
-func (g *globals) prepare(sys System) (app.Options, error) {
+func (g *globals) prepare(sys System) (app.Options, error) { return g.prepareWith(sys, g.loadConfig) }
+
+// prepareClient is prepare for a command that is a gateway only where none runs. Before
+// it becomes one it has to look at Config.Absent.
+func (g *globals) prepareClient(sys System) (app.Options, error) {
+	return g.prepareWith(sys, g.loadClientConfig)
+}
+
+func (g *globals) prepareWith(sys System, load func(System, home.Home) (config.Config, error)) (app.Options, error) {
 	if _, err := logging.New(io.Discard, g.log, logging.NewScrubber()); err != nil {
 		return app.Options{}, &usageError{err}
 	}
@@ -58,7 +78,7 @@ func (g *globals) prepare(sys System) (app.Options, error) {
 		return app.Options{}, err
 	}
 	// The configuration comes first: one that is wrong must not leave directories behind.
-	cfg, err := g.loadConfig(sys, h)
+	cfg, err := load(sys, h)
 	if err != nil {
 		return app.Options{}, err
 	}

@@ -323,7 +323,7 @@ func (g *globals) checkSkills(ctx context.Context, sys System, args []string) ([
 	if err != nil {
 		return nil, nil, err
 	}
-	cfg, err := g.loadConfig(sys, h)
+	cfg, err := g.loadClientConfig(sys, h)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -31,7 +31,7 @@ func (g *globals) visit(ctx context.Context, sys System) (*visit, error) {
 	if err != nil {
 		return nil, err
 	}
-	cfg, err := g.loadConfig(sys, h)
+	cfg, err := g.loadClientConfig(sys, h)
 	if err != nil {
 		return nil, err
 	}

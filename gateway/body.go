@@ -8,8 +8,14 @@ import (
 	"net/http"
 )
 
-// maxBody bounds what a request carries besides messages, in bytes.
-const maxBody = 1 << 20
+const (
+	// maxBody bounds what a request carries besides messages, in bytes.
+	maxBody = 1 << 20
+	// maxUnread bounds what is read of a larger body and thrown away, in bytes: many
+	// clients look for an answer only once they have sent everything, and take a connection
+	// that is closed before for a broken one.
+	maxUnread = 32 << 20
+)
 
 // readBody reads a request's body as one JSON object without unknown keys. An empty
 // body is an empty object.
@@ -36,6 +42,7 @@ func readBody(r *http.Request, into any) error {
 func wholeBody(r *http.Request) ([]byte, error) {
 	body, err := io.ReadAll(http.MaxBytesReader(nil, r.Body, maxBody))
 	if _, large := errors.AsType[*http.MaxBytesError](err); large {
+		_, _ = io.CopyN(io.Discard, r.Body, maxUnread)
 		return nil, &httpError{http.StatusRequestEntityTooLarge, "too_large", "the body is larger than 1 MiB"}
 	}
 	if err != nil {

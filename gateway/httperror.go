@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 
+	"picobot/internal/brief"
 	"picobot/store"
 )
 
@@ -30,6 +31,17 @@ func notFound(format string, args ...any) error {
 func conflict(format string, args ...any) error {
 	return &httpError{http.StatusConflict, "conflict", fmt.Sprintf(format, args...)}
 }
+
+// missing says of which thing the record holds none with the id of the path.
+func missing(what string, r *http.Request, err error) error {
+	if errors.Is(err, store.ErrNotFound) {
+		return notFound("there is no %s %q", what, brief.Cut(r.PathValue("id"), maxShownID))
+	}
+	return err
+}
+
+// maxShownID is how many characters of somebody's id are repeated.
+const maxShownID = 200
 
 // writeError answers an error; what is not meant for the outside is logged instead.
 func (s *Server) writeError(w http.ResponseWriter, r *http.Request, err error) {

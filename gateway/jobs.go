@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"slices"
 
 	"picobot/gateway/openapi"
 	"picobot/internal/schedule"
@@ -14,8 +15,11 @@ import (
 func (s *Server) jobRoutes() []route {
 	return []route{
 		{method: http.MethodGet, path: "/api/v1/jobs", handler: s.listJobs, doc: &openapi.Operation{
-			Tag: "jobs", Summary: "Scheduled jobs",
-			Answers: []openapi.Answer{ok(openapi.List{Item: JobItem{}}, "All of them")},
+			Tag: "jobs", Summary: "Scheduled jobs, in the order of their ids",
+			Query: []openapi.Param{
+				{Name: "limit", Description: "at most so many items; without it all of them", Number: true, Min: 1, Max: maxLimit}, cursorParam,
+			},
+			Answers: []openapi.Answer{ok(openapi.List{Item: JobItem{}}, "All of them, or a page")},
 		}},
 		{method: http.MethodGet, path: "/api/v1/jobs/{id}", handler: s.getJob, doc: &openapi.Operation{
 			Tag: "jobs", Summary: "A job",
@@ -110,11 +114,20 @@ func (s *Server) jobRun(r store.JobRun) JobRunItem {
 }
 
 func (s *Server) listJobs(w http.ResponseWriter, r *http.Request) error {
+	limit, after, err := pageOf(r)
+	if err != nil {
+		return err
+	}
 	jobs, err := s.deps.Record.Jobs(r.Context())
 	if err != nil {
 		return err
 	}
-	return writeList(w, each(jobs, s.jobItem), "")
+	jobs = slices.DeleteFunc(jobs, func(j store.Job) bool { return j.ID <= after.ID })
+	if r.URL.Query().Get("limit") == "" {
+		limit = max(1, len(jobs))
+	}
+	jobs, next := cutPage(jobs, limit, func(j store.Job) store.After { return store.After{ID: j.ID} })
+	return writeList(w, each(jobs, s.jobItem), next)
 }
 
 func (s *Server) getJob(w http.ResponseWriter, r *http.Request) error {
@@ -204,13 +217,10 @@ func (s *Server) listJobRuns(w http.ResponseWriter, r *http.Request) error {
 
 // jobError says what the record refused.
 func jobError(r *http.Request, err error) error {
-	if errors.Is(err, store.ErrNotFound) {
-		return notFound("there is no job %q", r.PathValue("id"))
-	}
 	for _, rule := range []error{store.ErrJobOwned, store.ErrJobRunning, store.ErrJobCompleted, store.ErrJobForeign} {
 		if errors.Is(err, rule) {
 			return conflict("%s", rule)
 		}
 	}
-	return err
+	return missing("job", r, err)
 }

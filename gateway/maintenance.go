@@ -103,7 +103,7 @@ func (s *Server) listMaintenance(w http.ResponseWriter, r *http.Request) error {
 func (s *Server) getMaintenance(w http.ResponseWriter, r *http.Request) error {
 	m, err := s.deps.Record.Maintenance(r.Context(), r.PathValue("id"))
 	if err != nil {
-		return err
+		return missing("run of memory maintenance", r, err)
 	}
 	return writeJSON(w, http.StatusOK, maintenanceOf(m))
 }

@@ -91,6 +91,9 @@ func (s *Server) listMemories(w http.ResponseWriter, r *http.Request) error {
 		if n := len([]rune(text)); n > memory.MaxQuery {
 			return badRequest("q is %d characters long, at most %d are taken", n, memory.MaxQuery)
 		}
+		if q.Get("cursor") != "" {
+			return badRequest("what a search finds is one page: leave out cursor")
+		}
 		hits, err := s.deps.Record.SearchMemories(r.Context(), scope, namespace, text, limit)
 		if err != nil {
 			return err

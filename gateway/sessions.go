@@ -78,7 +78,7 @@ func (s *Server) listSessions(w http.ResponseWriter, r *http.Request) error {
 func (s *Server) getSession(w http.ResponseWriter, r *http.Request) error {
 	x, err := s.deps.Record.Session(r.Context(), r.PathValue("id"))
 	if err != nil {
-		return err
+		return missing("session", r, err)
 	}
 	return writeJSON(w, http.StatusOK, SessionOf(x))
 }
@@ -94,7 +94,7 @@ func (s *Server) listMessages(w http.ResponseWriter, r *http.Request) error {
 	}
 	session, err := s.deps.Record.Session(r.Context(), r.PathValue("id"))
 	if err != nil {
-		return err
+		return missing("session", r, err)
 	}
 	rows, err := s.deps.Record.Messages(r.Context(), r.PathValue("id"), from, limit)
 	if err != nil {
@@ -135,11 +135,8 @@ const (
 // limitOf reads ?limit=.
 func limitOf(r *http.Request) (int, error) {
 	n, err := numberOf(r, "limit", defaultLimit)
-	if err != nil {
-		return 0, err
-	}
-	if n < 1 || n > maxLimit {
-		return 0, badRequest("limit must be between 1 and %d", maxLimit)
+	if err != nil || n < 1 || n > maxLimit {
+		return 0, badRequest("limit must be a whole number between 1 and %d", maxLimit)
 	}
 	return int(n), nil
 }

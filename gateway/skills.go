@@ -1,7 +1,6 @@
 package gateway
 
 import (
-	"encoding/json"
 	"errors"
 	"net/http"
 
@@ -46,9 +45,6 @@ func (s *Server) getSkill(w http.ResponseWriter, r *http.Request) error {
 
 var errSkillsOff = &httpError{http.StatusConflict, "conflict", "skills are switched off by skills.enabled"}
 
-// maxSkillsBody bounds what postSkills reads, in bytes.
-const maxSkillsBody = 1 << 20
-
 // skillChange switches skills on or off, all of them or none.
 type skillChange struct {
 	Action string       `json:"action"` // disable or enable
@@ -58,10 +54,8 @@ type skillChange struct {
 
 func (s *Server) postSkills(w http.ResponseWriter, r *http.Request) error {
 	var change skillChange
-	decoder := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxSkillsBody))
-	decoder.DisallowUnknownFields()
-	if err := decoder.Decode(&change); err != nil {
-		return badRequest("the body must be {\"action\":\"disable\" or \"enable\",\"names\":[…]}: %v", err)
+	if err := readBody(r, &change); err != nil {
+		return err
 	}
 	if change.Scope != "" && change.Scope != skills.User && change.Scope != skills.Project {
 		return badRequest("scope must be project or user")
@@ -75,7 +69,10 @@ func (s *Server) postSkills(w http.ResponseWriter, r *http.Request) error {
 	case "enable":
 		do = s.deps.Skills.Enable
 	default:
-		return badRequest("action must be disable or enable")
+		return badRequest(`action must be disable or enable: write {"action": "disable", "names": ["NAME"]}`)
+	}
+	if len(change.Names) == 0 {
+		return badRequest("names is empty: name the skills that are meant")
 	}
 	if _, err := do(r.Context(), skills.Change{}, change.Scope, change.Names); err != nil {
 		return skillError(err)

@@ -63,8 +63,8 @@ func TestSkillsAreListedShownAndSwitched(t *testing.T) {
 
 	for body, want := range map[string]int{
 		``: 400, `[]`: 400, `{"action":"delete","names":["pdf"]}`: 400, `{"action":"disable","names":["pdf"],"scope":"x"}`: 400, `{"action":"disable","x":1}`: 400,
-		`{"action":"disable","names":["none"]}`: 404, `{"action":"disable","names":["../pdf"]}`: 404, `{"action":"disable","names":[]}`: 409,
-		`{"action":"disable","names":["` + strings.Repeat("x", 2<<20) + `"]}`: 400,
+		`{"action":"disable","names":["none"]}`: 404, `{"action":"disable","names":["../pdf"]}`: 404, `{"action":"disable","names":[]}`: 400,
+		`{"action":"disable","names":["` + strings.Repeat("x", 2<<20) + `"]}`: 413,
 	} {
 		status, answer := r.post("/api/v1/skills", body)
 		require.Equal(t, want, status, "%.80s: %s", body, answer)

@@ -161,7 +161,7 @@ func (s *Server) listTurns(w http.ResponseWriter, r *http.Request) error {
 func (s *Server) getTurn(w http.ResponseWriter, r *http.Request) error {
 	d, err := s.deps.Record.TurnDetail(r.Context(), r.PathValue("id"))
 	if err != nil {
-		return err
+		return missing("turn", r, err)
 	}
 	out := TurnDetailOf(d)
 	out.Turn = s.turn(d.Turn)
@@ -173,7 +173,7 @@ func (s *Server) getTurn(w http.ResponseWriter, r *http.Request) error {
 func (s *Server) postStop(w http.ResponseWriter, r *http.Request) error {
 	t, err := s.deps.Record.Turn(r.Context(), r.PathValue("id"))
 	if err != nil {
-		return err
+		return missing("turn", r, err)
 	}
 	got, err := s.stopTurn(r.Context(), t.SessionID, t.ID)
 	if errors.Is(err, store.ErrNotFound) {

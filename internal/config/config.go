@@ -29,6 +29,7 @@ type origin struct {
 	named    map[string]bool // paths that the file names
 	warnings []Problem       // what only Load can see
 	zone     string          // for which time_zone "Local" stands
+	absent   error           // variables that a client does without
 }
 
 // File returns the file the configuration was read from, "" for built-in defaults.

@@ -38,7 +38,7 @@ func (p treeParser) expand(s, path string) string {
 		case hasFallback && value == "":
 			value = fallback
 		case !hasFallback && !set:
-			p.problems.spoil(path, "environment variable %s is not set; set it or write ${%s:-default}", name, name)
+			p.problems.missing(path, "environment variable %s is not set; set it or write ${%s:-default}", name, name)
 		}
 		if out.Len()+len(value) > maxFileBytes {
 			p.problems.spoil(path, "the variables in this string make it longer than %d bytes", maxFileBytes)

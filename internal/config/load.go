@@ -18,6 +18,10 @@ type Source struct {
 	File    string                      // from --config; "" = Home/config.json, else WorkDir/config.json, else defaults
 	WorkDir string                      // "" = the working directory of the process
 	Env     func(string) (string, bool) // environment, usually os.LookupEnv; nil = empty
+	// Client is for whoever only looks at a home or talks to its gateway, often in a shell
+	// without the variables that the gateway was started with: one that is missing is a
+	// problem only where a client needs the value. Config.Absent tells of the others.
+	Client bool
 }
 
 // Load reads, completes and checks the configuration. Everything that is wrong with
@@ -87,6 +91,9 @@ func (src Source) lookup(name string) string {
 // parse makes a configuration of the text of a file; file "" means that there is none.
 func (src Source) parse(file string, text []byte) (Config, error) {
 	found := newProblems()
+	if src.Client {
+		found.dispensable = dispensable
+	}
 	c := defaults()
 	c.origin = origin{file: file, named: map[string]bool{}, zone: schedule.LocalZone(src.lookup)}
 	if file != "" {
@@ -103,5 +110,6 @@ func (src Source) parse(file string, text []byte) (Config, error) {
 	if err := found.err(file); err != nil {
 		return Config{}, err
 	}
+	c.origin.absent = found.absent.err(file)
 	return c, nil
 }

@@ -54,9 +54,14 @@ type problems struct {
 	list    []Problem
 	more    int
 	spoiled map[string]bool
+
+	dispensable func(path string) bool // which values may be missing; nil = none
+	absent      *problems              // those that are
 }
 
-func newProblems() *problems { return &problems{spoiled: map[string]bool{}} }
+func newProblems() *problems {
+	return &problems{spoiled: map[string]bool{}, absent: &problems{}}
+}
 
 func (p *problems) add(path, format string, args ...any) {
 	if p.full() {
@@ -72,6 +77,16 @@ func (p *problems) full() bool { return len(p.list) == maxProblems }
 // spoil adds a problem and keeps later checks of path, and below it, quiet.
 func (p *problems) spoil(path, format string, args ...any) {
 	p.add(path, format, args...)
+	p.spoiled[path] = true
+}
+
+// missing is spoil for a value that its reader may be able to do without.
+func (p *problems) missing(path, format string, args ...any) {
+	if p.dispensable == nil || !p.dispensable(path) {
+		p.spoil(path, format, args...)
+		return
+	}
+	p.absent.add(path, format, args...)
 	p.spoiled[path] = true
 }
 
