@@ -61,11 +61,11 @@ func TestSkillsList_NoGateway_ShowsAllFourSources(t *testing.T) {
 	require.Regexp(t, `(?m)^warning: .*/bad was skipped: `, r.stderr)
 	require.NotContains(t, r.stdout, "bad")
 	// The configuration says which sources count.
-	h.configf(`{"skills": {"sources": ["project_agent", "user"]}}`)
+	h.configf(`{"gateway": {"addr": "127.0.0.1:0"}, "skills": {"sources": ["project_agent", "user"]}}`)
 	got = h.items()
 	require.Len(t, got, 1)
 	require.Equal(t, "user", got["pdf"].Source)
-	h.configf(`{"skills": {"enabled": false}}`)
+	h.configf(`{"gateway": {"addr": "127.0.0.1:0"}, "skills": {"enabled": false}}`)
 	r = h.run("skills", "list")
 	require.Equal(t, 1, r.code)
 	require.Contains(t, r.stderr, "skills.enabled")

@@ -123,6 +123,7 @@ func TestTurnsStop_GoesThroughTheGateway(t *testing.T) {
 
 func TestTurns_WhatIsWrong_SaysWhatToDo(t *testing.T) {
 	h := newHarness(t)
+	h.config(`{"gateway": {"addr": "127.0.0.1:0"}}`)
 	h.talk(t)
 	for args, want := range map[string]string{"show nope": "`picobot turns list`", "stop nope": "`picobot gateway`"} {
 		if r := h.run(append([]string{"turns"}, strings.Fields(args)...)...); r.code != 1 || r.stdout != "" || !strings.Contains(r.stderr, want) {

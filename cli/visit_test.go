@@ -19,12 +19,14 @@ import (
 func TestVisit_NoGateway_ReadsTheRecordAndMakesNothing(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "home")
 	sys := System{Env: func(string) (string, bool) { return "", false }, Now: time.Now, Stderr: &bytes.Buffer{}}
-	g := &globals{home: dir}
+	elsewhere := filepath.Join(t.TempDir(), "config.json") // whatever runs at the default address is none of this test's business
+	g := &globals{home: dir, configFile: elsewhere}
 	write := func(path, text string) {
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
+	write(elsewhere, `{"gateway": {"addr": "127.0.0.1:1"}}`)
 	v, err := g.visit(t.Context(), sys)
 	if err != nil {
 		t.Fatal(err)
@@ -42,7 +44,6 @@ func TestVisit_NoGateway_ReadsTheRecordAndMakesNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	write(h.ConfigFile(), `{"gateway": {"addr": "127.0.0.1:1"}}`)
 	s, err := store.Open(t.Context(), store.Options{Path: h.StorageDB(), Now: time.Now})
 	if err != nil {
 		t.Fatal(err)

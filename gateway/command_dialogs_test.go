@@ -238,6 +238,46 @@ func TestDelete_LeadsToTheMostRecentOtherDialog_OrANewOne(t *testing.T) {
 	r.sound()
 }
 
+func TestMove_WhoElseIsInTheChat_StaysAndIsToldOnce(t *testing.T) {
+	r := newRig(t)
+	p, w := r.connect(protocol.Hello{ChatID: "room"})
+	other, _ := r.connect(protocol.Hello{ChatID: "room", Locale: "zh-CN"})
+	stranger, _ := r.connect(protocol.Hello{ChatID: "another room"})
+	r.said(p, "1", "hi")
+	r.said(stranger, "1", "hi")
+	told := func() protocol.Notice {
+		t.Helper()
+		frames := other.until(func(f protocol.ServerFrame) bool {
+			n, ok := f.(protocol.Notice)
+			return ok && strings.HasPrefix(n.ID, "moved/")
+		})
+		return frames[len(frames)-1].(protocol.Notice)
+	}
+	p.command("n", "/new Plans")
+	plans := p.welcomed()
+	notice := told()
+	require.Equal(t, "info", notice.Level)
+	dialog := plans.SessionID[strings.LastIndexByte(plans.SessionID, ':')+1:]
+	require.Equal(t, text.For("zh-CN").Say(text.ChatMoved{Title: "Plans", Here: w.Title, DialogID: dialog}), notice.Text)
+
+	for _, f := range p.settled() {
+		require.NotContains(t, fmt.Sprint(f), "moved/", "whoever moved it knows")
+	}
+	// Again it is no news; and who is there already is told nothing.
+	p.command("n", "/new Plans")
+	require.Equal(t, plans.SessionID, p.welcomed().SessionID)
+	other.command("u", "/use "+dialog)
+	other.welcomed()
+	p.command("b", "/use "+w.SessionID)
+	p.welcomed()
+	require.Contains(t, told().Text, "“"+w.Title+"”")
+	session, _ := r.said(other, "2", "still here")
+	require.Equal(t, plans.SessionID, session)
+	for _, f := range stranger.settled() {
+		require.NotContains(t, fmt.Sprint(f), "moved/")
+	}
+}
+
 func TestDelete_WhoElseFollowedTheDialog_IsLedOn(t *testing.T) {
 	r := newRig(t)
 	p, w := r.connect(protocol.Hello{ChatID: "room"})

@@ -20,7 +20,9 @@ type command struct {
 	usage string // arguments, as help shows them
 	// leads: after it the chat is in the dialog that the answer names, and so is who said it.
 	leads bool
-	help  text.Message
+	// ends: it ends the dialog that it is said in. Who is in it is led on, too.
+	ends bool
+	help text.Message
 	// run does it within the record's transaction, see store.RunCommand: it may be run
 	// again, and changes nothing but the record.
 	run func(tx *store.CommandTx, in invocation) (outcome, error)
@@ -62,7 +64,7 @@ func newCommandTable(o Options) commandTable {
 		{name: "use", usage: "N|ID", help: text.HelpUse{}, run: runUse, leads: true},
 		{name: "switch", usage: "DIALOG_ID", help: text.HelpSwitch{}, run: runUse, leads: true},
 		{name: "rename", usage: "TITLE", help: text.HelpRename{}, run: runRename},
-		{name: "delete", help: text.HelpDelete{}, run: runDelete, leads: true},
+		{name: "delete", help: text.HelpDelete{}, run: runDelete, leads: true, ends: true},
 		{name: "info", help: text.HelpInfo{}, run: runInfo},
 		{name: "compact", help: text.HelpCompact{}, run: runCompact(o.CompactionKeepTurns)},
 		{name: "stop", help: text.HelpStop{}, run: runStop},

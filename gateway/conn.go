@@ -27,6 +27,7 @@ type conn struct {
 
 	frames    chan incoming
 	offers    chan offer
+	moves     chan move
 	lastHeard atomic.Int64 // time since the server was made
 	held      atomic.Bool  // the peer waits for us to read on
 
@@ -87,6 +88,8 @@ func (c *conn) run(ctx context.Context) goodbye {
 			}
 		case o := <-c.offers:
 			o.taken <- c.notify(o.Outbound)
+		case m := <-c.moves:
+			c.tellMove(m)
 		case <-wake:
 			if !c.resting || c.watcher.Urgent() {
 				c.woken(ctx)

@@ -72,6 +72,9 @@ func (c *conn) accepted(ctx context.Context, id string, got store.Accepted, err 
 		c.write(protocol.Command{ID: id, Name: cmd.Name, OK: cmd.OK, Text: cmd.Text, Data: cmd.Data})
 		if known, _ := c.server.commands.find(cmd.Name); known.leads && cmd.OK {
 			c.goTo(ctx, *cmd)
+			if !got.Duplicate && !known.ends && c.attached.ID == cmd.SessionID {
+				c.server.delivery.moved(c, move{commandID: cmd.ID, to: c.attached})
+			}
 		}
 		return
 	}

@@ -42,6 +42,7 @@ func (s *Server) getSocket(w http.ResponseWriter, r *http.Request) error {
 		server: s, raw: raw, log: s.log.With("peer", r.RemoteAddr),
 		frames: make(chan incoming, 8),
 		offers: make(chan offer, 64),
+		moves:  make(chan move, 16),
 	}
 	c.heard()
 	ws, err := websocket.Accept(w, r, &websocket.AcceptOptions{

@@ -15,6 +15,9 @@ import (
 type Endpoint struct {
 	URL   string // http(s)://host:port
 	Token string
+	// IfRefused says what is wrong where the gateway refuses the token; "" = only that
+	// it is not the right one.
+	IfRefused string
 }
 
 // Options configure a Client.

@@ -296,7 +296,13 @@ func TestConversationEndsWithAClearErrorWhenItCannotGoOn(t *testing.T) {
 		"wrong token": {func(f *fakeGateway, _ *Options) { f.token = "another" }, "refused the token"},
 		"wanted session is gone": {func(_ *fakeGateway, o *Options) {
 			o.Hello.SessionID = "cli:gone:1"
-		}, "no such session"},
+		}, `there is no session "cli:gone:1" (not_found): see`},
+		"wrong token of a gateway that was only come across": {func(f *fakeGateway, o *Options) {
+			f.token = "another"
+			o.Locate = func(context.Context) (Endpoint, error) {
+				return Endpoint{URL: f.srv.URL, Token: "good", IfRefused: "another home's"}, nil
+			}
+		}, "another home's"},
 		"no gateway can be found": {func(_ *fakeGateway, o *Options) {
 			o.Locate = func(context.Context) (Endpoint, error) { return Endpoint{}, errors.New("nowhere") }
 		}, "nowhere"},
@@ -310,6 +316,9 @@ func TestConversationEndsWithAClearErrorWhenItCannotGoOn(t *testing.T) {
 		_, err := tk.ask(t, "hi")
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: got %v", name, err)
+		}
+		if len(tk.shown()) > 0 {
+			t.Errorf("%s: told besides of %+v", name, tk.shown())
 		}
 	}
 }

@@ -181,6 +181,13 @@ func (tk *talker) rows() []string {
 	return out
 }
 
+// shown are the frames that it was told of.
+func (tk *talker) shown() []protocol.ServerFrame {
+	tk.mu.Lock()
+	defer tk.mu.Unlock()
+	return append([]protocol.ServerFrame(nil), tk.frames...)
+}
+
 func quickTiming() Timing {
 	t := DefaultTiming()
 	t.MinPause, t.MaxPause, t.RowsWait = time.Millisecond, 10*time.Millisecond, 50*time.Millisecond

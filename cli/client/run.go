@@ -99,12 +99,14 @@ func (c *Client) dial(ctx context.Context, ep Endpoint) (*websocket.Conn, error)
 	if err == nil {
 		return conn, nil
 	}
-	if resp != nil && (resp.StatusCode == http.StatusUnauthorized || resp.StatusCode == http.StatusForbidden) {
-		why := "refused the token: name the right one with --token or gateway.token, or use the home that it runs in"
-		if resp.StatusCode == http.StatusForbidden {
-			why = "does not answer under this name: use its own address"
-		}
-		return nil, fatalError{fmt.Errorf("the gateway at %s %s", ep.URL, why)}
+	switch {
+	case resp == nil:
+	case resp.StatusCode == http.StatusForbidden:
+		return nil, fatalError{fmt.Errorf("the gateway at %s does not answer under this name: use its own address", ep.URL)}
+	case resp.StatusCode == http.StatusUnauthorized && ep.IfRefused != "":
+		return nil, fatalError{errors.New(ep.IfRefused)}
+	case resp.StatusCode == http.StatusUnauthorized:
+		return nil, fatalError{fmt.Errorf("the gateway at %s refused the token: name the right one with --token or gateway.token, or use the home that it runs in", ep.URL)}
 	}
 	return nil, fmt.Errorf("connect to the gateway at %s: %w", ep.URL, err)
 }

@@ -220,7 +220,7 @@ func (s *state) take(f protocol.ServerFrame) (fresh bool, err error) {
 		}
 		s.notices[f.ID] = f.ID != ""
 	case protocol.Error:
-		return true, s.onError(f)
+		return s.welcomed, s.onError(f) // of a greeting that was refused the conversation's end tells
 	}
 	return true, nil
 }
@@ -356,6 +356,9 @@ func (s *state) refusedHello(e protocol.Error) error {
 	}
 	if e.Code == protocol.CodeStoreUnavailable || e.Code == protocol.CodeInternal {
 		return fmt.Errorf("the gateway cannot answer now: %s", e.Message)
+	}
+	if e.Code == protocol.CodeNotFound && s.wanted {
+		return fatalError{fmt.Errorf("there is no session %q (%s): see `picobot sessions list`", s.hello.SessionID, e.Code)}
 	}
 	return fatalError{fmt.Errorf("the gateway refused the conversation: %s (%s)", e.Message, e.Code)}
 }

@@ -68,7 +68,7 @@ func New(o Options) *Finder { return &Finder{o: o} }
 
 // Locate returns a gateway that answers right now. It is a client.Options.Locate.
 func (f *Finder) Locate(ctx context.Context) (client.Endpoint, error) {
-	url, err := f.locate(ctx)
+	url, meant, err := f.locate(ctx)
 	if err != nil {
 		return client.Endpoint{}, err
 	}
@@ -80,7 +80,17 @@ func (f *Finder) Locate(ctx context.Context) (client.Endpoint, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.at = client.Endpoint{URL: url, Token: token}
+	if !meant {
+		f.at.IfRefused = f.foreign(url)
+	}
 	return f.at, nil
+}
+
+// foreign is what is wrong with a gateway that answers at the configured address, does
+// not own this home, and refuses its token.
+func (f *Finder) foreign(url string) string {
+	return fmt.Sprintf("the gateway at %s is another home's: give this home, %s, an address of its own with gateway.addr in its config.json, such as "+
+		`{"gateway": {"addr": "127.0.0.1:19877"}}, or use the other home with --home`, url, f.o.Home.Dir)
 }
 
 // At returns the gateway that was found last, a zero Endpoint before one was. It is
@@ -91,46 +101,49 @@ func (f *Finder) At() client.Endpoint {
 	return f.at
 }
 
-func (f *Finder) locate(ctx context.Context) (string, error) {
+// locate also tells whether the gateway is known to be the one that was meant: that of
+// this home, or the one that was named.
+func (f *Finder) locate(ctx context.Context) (url string, meant bool, err error) {
 	if f.o.URL != "" {
-		return f.named(ctx)
+		url, err = f.named(ctx)
+		return url, true, err
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, f.o.Patience, errPatience)
 	defer cancel()
 	for {
 		owner, alive, err := f.o.Home.ReadOwner()
 		if err != nil {
-			return "", err
+			return "", false, err
 		}
 		switch {
 		case alive && owner.Address != "":
 			// Whoever owns the home may just be stopping: then look again.
 			if url := baseURL(owner.Address); f.answers(ctx, url) == nil {
-				return url, nil
+				return url, true, nil
 			}
 		case alive: // it is starting
 		default:
 			if url := baseURL(f.o.Addr); url != "" && f.answers(ctx, url) == nil {
-				return url, nil
+				return url, false, nil
 			}
 			if f.givesWay() {
 				break
 			}
 			url, err := f.start(ctx)
 			if err == nil {
-				return url, nil
+				return url, true, nil
 			}
 			if _, held := errors.AsType[*home.HeldError](err); !held {
-				return "", err
+				return "", false, err
 			} // somebody else was quicker: use theirs
 		}
 		select {
 		case <-time.After(f.o.Poll):
 		case <-ctx.Done():
 			if !errors.Is(context.Cause(ctx), errPatience) {
-				return "", ctx.Err()
+				return "", false, ctx.Err()
 			}
-			return "", fmt.Errorf("no gateway answers: %w", &home.HeldError{Dir: f.o.Home.Dir, Owner: owner})
+			return "", false, fmt.Errorf("no gateway answers: %w", &home.HeldError{Dir: f.o.Home.Dir, Owner: owner})
 		}
 	}
 }

@@ -109,8 +109,27 @@ func TestGatewayThatIsStillStartingIsWaitedFor(t *testing.T) {
 func TestGatewayAtTheConfiguredAddressIsUsedWhenTheHomeHasNone(t *testing.T) {
 	srv := fakeHealth(t, 200, `{"status":"ok"}`)
 	f := newFinder(t, func(o *Options) { o.Addr = hostPort(srv) })
-	if ep, err := f.Locate(t.Context()); err != nil || ep.URL != srv.URL {
+	ep, err := f.Locate(t.Context())
+	if err != nil || ep.URL != srv.URL {
 		t.Errorf("got %+v, %v", ep, err)
+	}
+	// It may be another home's: then its refusal means that.
+	for _, says := range []string{srv.URL, f.o.Home.Dir, "gateway.addr", "--home"} {
+		if !strings.Contains(ep.IfRefused, says) {
+			t.Errorf("%q is not in %q", says, ep.IfRefused)
+		}
+	}
+}
+
+func TestGatewayOfThisHomeOrThatWasNamed_IsNotTakenForAnotherHomes(t *testing.T) {
+	srv := fakeHealth(t, 200, `{"status":"ok"}`)
+	for name, change := range map[string]func(*Options){
+		"named":   func(o *Options) { o.URL = srv.URL },
+		"started": func(o *Options) { o.Start = ownGateway(t, o.Home) },
+	} {
+		if ep, err := newFinder(t, change).Locate(t.Context()); err != nil || ep.IfRefused != "" {
+			t.Errorf("%s: got %+v, %v", name, ep, err)
+		}
 	}
 }
 

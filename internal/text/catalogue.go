@@ -103,3 +103,9 @@ func (p piece) show(v reflect.Value) string {
 		return n + " " + p.many
 	}
 }
+
+// Untitled reports whether a title is none: it is empty, or what a new dialog is called
+// in any language.
+func Untitled(title string) bool {
+	return title == "" || title == english[DefaultTitle{}] || title == chinese[DefaultTitle{}]
+}

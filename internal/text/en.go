@@ -76,6 +76,7 @@ var english = entries{
 	SessionsNone{}:    "There is no dialog yet.",
 	StopRequested{}:   "Stopping.",
 	StopNothing{}:     "Nothing is running.",
+	ChatMoved{}:       "Elsewhere this chat has turned to “{Title}”. Here “{Here}” goes on; /use {DialogID} goes there, too.",
 	CompactStarted{}:  "Older messages are being summarised.",
 	CompactNothing{}:  "There is nothing to gain from summarising this dialog.",
 	AgentCurrent{}:    "This dialog uses the agent {Name}. The agents are: {Known}",
@@ -110,6 +111,7 @@ var english = entries{
 	Stopped{}:              "Stopped.",
 
 	TerminalGreeting{}:   "{Title}, answered by {Model}. /help lists commands, Ctrl-D leaves.",
+	TerminalUntitled{}:   "Untitled dialog",
 	TerminalKeys{}:       "Alt-Enter new line · Ctrl-O dialogs · Ctrl-R history · Ctrl-T details",
 	TerminalEarlier{}:    "— earlier —",
 	TerminalConnecting{}: "Connecting; what you send is kept and sent then.",

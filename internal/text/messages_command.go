@@ -64,6 +64,11 @@ type (
 		msg
 		Title, Next string
 	}
+	// ChatMoved tells who stays in a dialog, Here, that the chat was taken to another one elsewhere.
+	ChatMoved struct {
+		msg
+		Title, Here, DialogID string
+	}
 	// SessionsHeading stands above the list of /sessions.
 	SessionsHeading struct{ msg }
 	// SessionsItem is one line of /sessions.

@@ -76,6 +76,7 @@ var chinese = entries{
 	SessionsNone{}:    "还没有对话。",
 	StopRequested{}:   "正在停止。",
 	StopNothing{}:     "当前没有正在运行的任务。",
+	ChatMoved{}:       "此聊天已在别处转到“{Title}”。这里仍是“{Here}”；/use {DialogID} 可转过去。",
 	CompactStarted{}:  "正在压缩较早的消息。",
 	CompactNothing{}:  "这个对话没有可以压缩的内容。",
 	AgentCurrent{}:    "这个对话使用智能体 {Name}。可用的智能体：{Known}",
@@ -110,6 +111,7 @@ var chinese = entries{
 	Stopped{}:              "已停止。",
 
 	TerminalGreeting{}:   "{Title}，由 {Model} 回答。/help 列出命令，Ctrl-D 离开。",
+	TerminalUntitled{}:   "未命名的对话",
 	TerminalKeys{}:       "Alt-Enter 换行 · Ctrl-O 对话 · Ctrl-R 历史 · Ctrl-T 详情",
 	TerminalEarlier{}:    "— 之前 —",
 	TerminalConnecting{}: "正在连接；您发送的内容会保留，连上后发出。",

@@ -370,6 +370,28 @@ func TestFrame_Always_FitsTheTerminal(t *testing.T) {
 }
 
 // The line above the input says what the dialog is called now.
+func TestTitle_UntitledDialog_IsNewOnlyUntilSomebodySpeaks(t *testing.T) {
+	for _, called := range []string{"New dialog", "新对话", ""} {
+		r := newRig(t, 60, 20)
+		w := welcome()
+		w.Title, w.LastSeq = called, 1
+		r.does(w)
+		if r.count("New dialog, answered") != 1 || r.count("New dialog · gpt-9") != 1 {
+			t.Errorf("a new one: shown\n%s", strings.Join(r.lines(), "\n"))
+		}
+		r.does(user("t1", "hi"))
+		if r.count("Untitled dialog · gpt-9") != 1 {
+			t.Errorf("spoken in: shown\n%s", strings.Join(r.lines(), "\n"))
+		}
+		r = newRig(t, 60, 20)
+		w.LastSeq = 7
+		r.does(w)
+		if r.count("Untitled dialog, answered") != 1 || r.count("New dialog") != 0 {
+			t.Errorf("an old one: shown\n%s", strings.Join(r.lines(), "\n"))
+		}
+	}
+}
+
 func TestRename_TheDialogIsCalledByItsNewName(t *testing.T) {
 	r := newRig(t, 60, 30)
 	r.does(welcome())

@@ -35,6 +35,7 @@ type Model struct {
 	connected     bool
 	session       string // "" before the first welcome
 	title, model  string
+	spoken        bool // the dialog has more than its greeting
 
 	// What is over. blocks[0] is number dropped; the printed ones are only kept to be
 	// shown again in another size.

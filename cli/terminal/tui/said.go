@@ -22,6 +22,7 @@ func (w waiting) isCommand() bool { return strings.HasPrefix(w.text, "/") }
 // saidRow takes a person's row: it is its turn now.
 func (m *Model) saidRow(row protocol.Message) {
 	m.taken(func(w waiting) bool { return w.text == row.Content })
+	m.spoken = true
 	m.add(block{kind: kindSaid, text: row.Content})
 }
 

@@ -105,9 +105,7 @@ func (m *Model) welcome(w protocol.Welcome) []effect {
 	m.connected = true
 	m.model = oneLine(w.Model)
 	m.title = oneLine(w.Title)
-	if m.title == "" {
-		m.title = m.words.Say(text.DefaultTitle{})
-	}
+	m.spoken = w.LastSeq > 1 // the first row greets
 	m.sessions = nil
 	if w.SessionID == m.session {
 		return nil // only a reconnect
@@ -115,11 +113,23 @@ func (m *Model) welcome(w protocol.Welcome) []effect {
 	first := m.session == ""
 	m.leaveSession()
 	m.session = w.SessionID
-	m.note(m.words.Say(text.TerminalGreeting{Title: m.title, Model: m.model}))
+	m.note(m.words.Say(text.TerminalGreeting{Title: m.name(), Model: m.model}))
 	if first {
 		m.note(m.words.Say(text.TerminalKeys{}))
 	}
 	return nil
+}
+
+// name is what the dialog is called. One that was spoken in is not new any more.
+func (m Model) name() string {
+	switch {
+	case !text.Untitled(m.title):
+		return m.title
+	case m.spoken:
+		return m.words.Say(text.TerminalUntitled{})
+	default:
+		return m.words.Say(text.DefaultTitle{})
+	}
 }
 
 // leaveSession lets go of what belongs to a dialog that is followed no more. What

@@ -90,7 +90,7 @@ func (m Model) status(p page) string {
 	case runs:
 		return p.accent(m.spinner()) + " " + p.faint(m.words.Say(text.TerminalWorking{For: seconds(m.now.Sub(since))}))
 	default:
-		return p.faint(m.title + " · " + m.model)
+		return p.faint(m.name() + " · " + m.model)
 	}
 }
 
