@@ -17,7 +17,7 @@ func newWorker(sys System, g *globals) *cobra.Command {
 		Long: `Run only a Temporal worker, for an external Temporal (temporal.mode "external").
 Any number of workers may run beside the gateway, on its machine and in its home.`,
 		Example: `  picobot worker
-  picobot --home /var/lib/picobot worker --log-level debug`,
+  picobot --home /var/lib/picobot/home worker --log-level debug`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
 			o, err := g.prepare(sys)

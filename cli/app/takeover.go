@@ -29,22 +29,31 @@ const (
 
 // takeHome makes this process the owner of the home. A gateway that was started to
 // stay gets it from one that only lives inside an `agent`, which connects to this one.
+// One that does not answer is just beginning or ending, and is asked again.
 func takeHome(ctx context.Context, o Options, owner home.Owner) (*home.Lock, error) {
-	lock, err := o.Home.Lock(owner)
-	held, ok := errors.AsType[*home.HeldError](err)
-	if !ok || o.Command != commandGateway || held.Owner.Command != commandAgent || held.Owner.Address == "" {
-		return lock, err
-	}
-	if refused := askForHome(ctx, o, held.Owner.Address); refused != nil {
-		o.Log.Warn("the gateway inside an agent does not give the home up", "error", refused)
-		return nil, err
-	}
-	o.Say(fmt.Sprintf("taking the home over from the gateway inside `picobot agent` (process %d)", held.Owner.PID))
 	ctx, cancel := context.WithTimeout(ctx, yieldPatience)
 	defer cancel()
+	granted := false
 	for {
-		if lock, err = o.Home.Lock(owner); err == nil {
-			return lock, nil
+		lock, err := o.Home.Lock(owner)
+		held, ok := errors.AsType[*home.HeldError](err)
+		if !ok || o.Command != commandGateway {
+			return lock, err
+		}
+		if leaves := held.Owner.Command == commandAgent || granted && held.Owner.PID == 0; !leaves {
+			return nil, err
+		}
+		if !granted && held.Owner.Address != "" {
+			answer := askForHome(ctx, o, held.Owner.Address)
+			if _, refused := errors.AsType[*api.Error](answer); refused {
+				o.Log.Warn("the gateway inside an agent does not give the home up", "error", answer)
+				return nil, err
+			}
+			if granted = answer == nil; granted {
+				o.Say(fmt.Sprintf("taking the home over from the gateway inside `picobot agent` (process %d)", held.Owner.PID))
+			} else {
+				o.Log.Debug("the gateway inside an agent does not answer", "error", answer)
+			}
 		}
 		select {
 		case <-time.After(yieldPoll):

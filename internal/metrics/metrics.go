@@ -84,7 +84,7 @@ func New(o Options) *Metrics {
 func (m *Metrics) Registerer() prometheus.Registerer { return m.registry }
 
 // ServeHTTP answers with all metrics in Prometheus's text format.
-func (m *Metrics) ServeHTTP(w http.ResponseWriter, r *http.Request) { m.handler.ServeHTTP(w, r) }
+func (m *Metrics) ServeHTTP(w http.ResponseWriter, r *http.Request) { m.handler.ServeHTTP(deaf{w}, r) }
 
 // Turn counts a turn that has ended. One that never began has only waited.
 func (m *Metrics) Turn(channel string, status chat.TurnStatus, began bool, waited, took time.Duration) {

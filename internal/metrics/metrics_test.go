@@ -1,8 +1,10 @@
 package metrics_test
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -37,6 +39,18 @@ func TestScrape_NothingHasHappened_TurnsOfTheTerminalAreZero(t *testing.T) {
 	got := scrape(t, metrics.New(metrics.Options{}))
 	require.Equal(t, []string{"cancelled", "completed", "failed"}, got.Values("picobot_turns_total", "status"))
 	require.EqualValues(t, 0, got.Value("picobot_turns_total"))
+}
+
+// hungUp is a connection whose other end is gone.
+type hungUp struct{ *httptest.ResponseRecorder }
+
+func (hungUp) Write([]byte) (int, error) { return 0, errors.New("broken pipe") }
+
+func TestScrape_ScraperHangsUp_IsNotLogged(t *testing.T) {
+	var log bytes.Buffer
+	m := metrics.New(metrics.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})
+	m.ServeHTTP(hungUp{httptest.NewRecorder()}, httptest.NewRequest(http.MethodGet, "/metrics", nil))
+	require.Empty(t, log.String())
 }
 
 func TestWrite_CountsRetriesAndFailures(t *testing.T) {
