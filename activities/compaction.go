@@ -9,6 +9,7 @@ import (
 	"picobot/internal/flow"
 	"picobot/internal/llm"
 	"picobot/internal/prompt"
+	"picobot/internal/text"
 	"picobot/store"
 )
 
@@ -23,19 +24,37 @@ func (a *Activities) Summarise(ctx context.Context, in flow.SummariseInput) (flo
 			return flow.Summarised{}, nil // the record was replaced by another
 		}
 		if err != nil || done.State != store.CompactionSummarised {
-			return flow.Summarised{}, err
+			return flow.Summarised{Outbound: done.Outbound}, err
 		}
 		return flow.Summarised{CompactionID: done.ID}, nil
 	})
 }
 
 // CommitCompaction puts a summary in its place.
-func (a *Activities) CommitCompaction(ctx context.Context, compactionID string) error {
-	_, err := a.Record.CommitCompaction(ctx, compactionID)
+func (a *Activities) CommitCompaction(ctx context.Context, compactionID string) (flow.Compacted, error) {
+	done, err := a.Record.CommitCompaction(ctx, compactionID, a.compactionEnd)
 	if errors.Is(err, store.ErrNotFound) {
-		return nil
+		return flow.Compacted{}, nil
 	}
-	return err
+	return flow.Compacted{Outbound: done.Outbound}, err
+}
+
+// compactionEnd is what whoever asked for a compaction is told of its end.
+func (a *Activities) compactionEnd(sess store.Session, c store.Compaction) string {
+	title := sess.Title
+	if text.Untitled(title) {
+		title = a.Texts.Say(text.UntitledDialog{})
+	}
+	switch {
+	case c.ID == "":
+		return a.Texts.Say(text.CompactModelUnusable{Title: title})
+	case c.State != store.CompactionCommitted:
+		return a.Texts.Say(text.CompactFruitless{Title: title})
+	case c.Source == store.SummaryByTranscript:
+		return a.Texts.Say(text.CompactedByTranscript{Title: title, Before: int(c.Before), After: int(c.After)})
+	default:
+		return a.Texts.Say(text.Compacted{Title: title, Before: int(c.Before), After: int(c.After)})
+	}
 }
 
 // summarising is one attempt at a summary.
@@ -54,7 +73,7 @@ func (s *summarising) run(ctx context.Context) (store.Compaction, error) {
 	use, err := s.choose(sess.Agent)
 	if err != nil {
 		s.a.Logger.Warn("a session is not compacted: its model cannot be used", "session", s.sessionID, "error", err)
-		return store.Compaction{}, recorded(s.a.Record.CompactionNotDue(ctx, sess))
+		return s.notDue(ctx, sess, s.a.compactionEnd)
 	}
 	transcript := compact.NewTranscript(transcriptTokens(use))
 	plan, err := s.a.Record.PlanCompaction(ctx, s.sessionID, s.a.Compaction.KeepTurns, prompt.Weight, transcript.Add)
@@ -66,7 +85,7 @@ func (s *summarising) run(ctx context.Context) (store.Compaction, error) {
 	}
 	size := s.a.segmentTokens(plan)
 	if !s.wanted(plan, size) {
-		return store.Compaction{}, recorded(s.a.Record.CompactionNotDue(ctx, plan.Session))
+		return s.notDue(ctx, plan.Session, nil) // what was asked for has no object any more
 	}
 	c := store.Compaction{SessionID: s.sessionID, Base: plan.Session.ResetCutoffSeq, Cut: plan.Cut, State: store.CompactionFruitless,
 		Source: store.SummaryByTranscript, Before: int64(size), After: int64(size)}
@@ -81,9 +100,14 @@ func (s *summarising) run(ctx context.Context) (store.Compaction, error) {
 		}
 	}
 	return persist(ctx, func(ctx context.Context) (store.Compaction, error) {
-		done, err := s.a.Record.AddSummary(ctx, c, s.bill.calls)
+		done, err := s.a.Record.AddSummary(ctx, c, s.bill.calls, s.a.compactionEnd)
 		return done, recorded(err)
 	})
+}
+
+func (s *summarising) notDue(ctx context.Context, sess store.Session, say store.Telling) (store.Compaction, error) {
+	out, err := s.a.Record.CompactionNotDue(ctx, sess, say)
+	return store.Compaction{Outbound: out}, recorded(err)
 }
 
 // wanted reports whether the session is to be compacted, as it is now.

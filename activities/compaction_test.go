@@ -41,10 +41,20 @@ func (f *fixture) summarise(in flow.SummariseInput) (flow.Summarised, error) {
 	return do[flow.Summarised](f, f.env, flow.Summarise, in)
 }
 
-func (f *fixture) commit(id string) {
+func (f *fixture) commit(id string) flow.Compacted {
 	f.Helper()
-	_, err := f.env.ExecuteActivity(flow.CommitCompaction, id)
+	done, err := do[flow.Compacted](f, f.env, flow.CommitCompaction, id)
 	require.NoError(f, err)
+	return done
+}
+
+// told is what outbox rows say.
+func (f *fixture) told(ids []string) string {
+	f.Helper()
+	require.Len(f, ids, 1)
+	o, err := f.record.Outbound(f.Context(), ids[0])
+	require.NoError(f, err)
+	return o.Content
 }
 
 func (f *fixture) compactions(id string) []store.Compaction {
@@ -377,4 +387,43 @@ func TestMakeTitle_ModelFailsForNow_IsTriedAgain(t *testing.T) {
 	require.Error(t, err)
 	require.Zero(t, f.session(id).TitleTries)
 	require.Equal(t, 1, f.outside())
+}
+
+func TestCompaction_Asked_TheEndIsTold(t *testing.T) {
+	for name, c := range map[string]struct {
+		sizes []int
+		reply func(context.Context, llm.Request, int, func(llm.Delta)) (llm.Response, error)
+		want  string
+	}{
+		"summarised":         {[]int{1200, 1200, 1200}, says("short"), "is compacted: a summary stands"},
+		"no summary":         {[]int{1200, 1200, 1200}, says(" "), "is compacted without a summary"},
+		"as long as the old": {[]int{1200, 2600}, says(strings.Repeat("words ", 1000)), "would have saved too little"},
+	} {
+		f := newFixture(t)
+		f.window = 4000
+		var id string
+		for _, size := range c.sizes {
+			id, _ = f.talk(1, size)
+		}
+		f.askCompaction(id)
+		f.model.reply = c.reply
+		s, err := f.summarise(flow.SummariseInput{SessionID: id})
+		require.NoError(t, err, name)
+		ids := s.Outbound
+		if s.CompactionID != "" {
+			require.Empty(t, ids, name)
+			ids = f.commit(s.CompactionID).Outbound
+		}
+		require.Contains(t, f.told(ids), c.want, name)
+	}
+}
+
+func TestCompaction_AskedWhileTheModelCannotBeUsed_IsToldSo(t *testing.T) {
+	f := newFixture(t)
+	id, _ := f.talk(3, 400)
+	f.askCompaction(id)
+	f.agent.Models = nil
+	s, err := f.summarise(flow.SummariseInput{SessionID: id})
+	require.NoError(t, err)
+	require.Contains(t, f.told(s.Outbound), "its model cannot be used")
 }

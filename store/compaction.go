@@ -55,6 +55,8 @@ type Compaction struct {
 	Summary   string // "" once it has ended: then it is a row of the conversation
 	Before    int64  // tokens of the active segment, as estimated
 	After     int64  // with the summary
+	// Outbound are the outbox rows, written just now, that tell whoever asked for it.
+	Outbound []string
 }
 
 const compactionColumns = `id, session_id, base_seq, cut_seq, state, source, coalesce(summary, ''), tokens_before, tokens_after`
@@ -233,12 +235,18 @@ func (c *CommandTx) AskCompaction(keepTurns int, weigh func(chat.Message) int, w
 }
 
 // CompactionNotDue takes back what was due when the session was looked at. What was
-// asked for since stays.
-func (s *Store) CompactionNotDue(ctx context.Context, seen Session) error {
-	return s.update(ctx, func(t *tx) error {
-		_, err := t.exec(`UPDATE sessions SET compaction = 0 WHERE id = ? AND compaction = ?`, seen.ID, seen.Compacting.Due)
+// asked for since stays. Whoever asked for it is told what say says; what is to be
+// delivered is returned.
+func (s *Store) CompactionNotDue(ctx context.Context, seen Session, say Telling) ([]string, error) {
+	var out []string
+	err := s.update(ctx, func(t *tx) error {
+		n, err := t.exec(`UPDATE sessions SET compaction = 0 WHERE id = ? AND compaction = ?`, seen.ID, seen.Compacting.Due)
+		if out = nil; err == nil && n > 0 {
+			out, err = t.tellAsked(seen, Compaction{}, say)
+		}
 		return err
 	})
+	return out, err
 }
 
 // requestSize keeps how large the last answered request of a session was.

@@ -35,10 +35,10 @@ func BenchmarkCompaction_100000Rows(b *testing.B) {
 			p, err = s.PlanCompaction(ctx, first.SessionID, keep, prompt.Weight, compact.NewTranscript(100_000).Add)
 			require.NoError(b, err)
 		})
-		c, err := s.AddSummary(ctx, planned(p), nil)
+		c, err := s.AddSummary(ctx, planned(p), nil, nil)
 		require.NoError(b, err)
 		commit += milliseconds(func() {
-			done, err := s.CommitCompaction(ctx, c.ID)
+			done, err := s.CommitCompaction(ctx, c.ID, nil)
 			require.NoError(b, err)
 			require.Equal(b, store.CompactionCommitted, done.State)
 		})

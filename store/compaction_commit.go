@@ -12,11 +12,11 @@ import (
 // AddSummary writes down the summary of a compaction before anything is done with it,
 // together with the model calls it took: whatever happens then, nobody has to be asked
 // again. c is State summarised, or fruitless when it would gain too little, which is
-// counted unless a person had asked for it.
+// counted unless a person had asked for it: they are told.
 //
 // Where the segment has a summary already, that one is returned; where the segment has
 // moved on since c was planned, c comes back as dropped. Neither is an error.
-func (s *Store) AddSummary(ctx context.Context, c Compaction, calls []ModelCall) (Compaction, error) {
+func (s *Store) AddSummary(ctx context.Context, c Compaction, calls []ModelCall, say Telling) (Compaction, error) {
 	var out Compaction
 	err := s.update(ctx, func(t *tx) error {
 		out = c
@@ -36,7 +36,11 @@ func (s *Store) AddSummary(ctx context.Context, c Compaction, calls []ModelCall)
 			out = open
 			return err
 		}
-		return t.addSummary(&out, sess)
+		if err := t.addSummary(&out, sess); err != nil || out.State == CompactionSummarised {
+			return err
+		}
+		out.Outbound, err = t.tellAsked(sess, out, say)
+		return err
 	})
 	return out, err
 }
@@ -70,8 +74,9 @@ func (t *tx) addSummary(c *Compaction, sess Session) error {
 // CommitCompaction puts a summary in the place of what it is of, once: the session's
 // active segment becomes the prompts that last, the summary, and copies of every row
 // from the cut on, whatever arrived since it was planned included. Originals stay
-// where they are. A compaction whose segment has moved on is dropped.
-func (s *Store) CommitCompaction(ctx context.Context, id string) (Compaction, error) {
+// where they are. A compaction whose segment has moved on is dropped. Whoever asked for
+// it is told that it is done.
+func (s *Store) CommitCompaction(ctx context.Context, id string, say Telling) (Compaction, error) {
 	var out Compaction
 	err := s.update(ctx, func(t *tx) (err error) {
 		if out, err = scanCompaction(t.row(`SELECT `+compactionColumns+` FROM compactions WHERE id = ?`, id)); err != nil {
@@ -92,7 +97,9 @@ func (s *Store) CommitCompaction(ctx context.Context, id string) (Compaction, er
 			}
 		}
 		_, err = t.exec(`UPDATE compactions SET state = ?, summary = NULL, finished_at = ? WHERE id = ?`, state, t.at, id)
-		out.State, out.Summary = state, ""
+		if out.State, out.Summary = state, ""; err == nil && state == CompactionCommitted {
+			out.Outbound, err = t.tellAsked(sess, out, say)
+		}
 		return err
 	})
 	return out, err

@@ -156,7 +156,7 @@ func (h *history) write() {
 	if rapid.IntRange(0, 4).Draw(h.T, "fruitless") == 0 {
 		c.State = store.CompactionFruitless
 	}
-	done, err := h.s.AddSummary(h.Context(), c, nil)
+	done, err := h.s.AddSummary(h.Context(), c, nil, nil)
 	h.ok(err)
 	if done.ID != "" {
 		h.written = append(h.written, done.ID)
@@ -173,7 +173,7 @@ func (h *history) commit() {
 	id := rapid.SampledFrom(h.written).Draw(h.T, "compaction")
 	before, err := h.s.Session(h.Context(), h.id)
 	h.ok(err)
-	c, err := h.s.CommitCompaction(h.Context(), id)
+	c, err := h.s.CommitCompaction(h.Context(), id, nil)
 	h.ok(err)
 	after, err := h.s.Session(h.Context(), h.id)
 	h.ok(err)

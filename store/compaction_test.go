@@ -61,7 +61,7 @@ func (k *dialog) summarise(keep int) store.Compaction {
 	k.Helper()
 	p := k.plan(keep)
 	require.NotZero(k, p.Cut)
-	c, err := k.s.AddSummary(k.Context(), planned(p), []store.ModelCall{{Model: "m", Provider: "p", Usage: chat.Usage{PromptTokens: 7}}})
+	c, err := k.s.AddSummary(k.Context(), planned(p), []store.ModelCall{{Model: "m", Provider: "p", Usage: chat.Usage{PromptTokens: 7}}}, nil)
 	require.NoError(k, err)
 	return c
 }
@@ -73,7 +73,7 @@ func planned(p store.CompactionPlan) store.Compaction {
 
 func (k *dialog) commit(id string) store.Compaction {
 	k.Helper()
-	c, err := k.s.CommitCompaction(k.Context(), id)
+	c, err := k.s.CommitCompaction(k.Context(), id, nil)
 	require.NoError(k, err)
 	return c
 }
@@ -224,12 +224,12 @@ func TestCompaction_TwoAtOnce_OneIsDropped(t *testing.T) {
 	p := k.plan(1) // another process, slower
 	first := k.summarise(1)
 	require.Equal(t, first.ID, k.plan(1).Open.ID, "whoever looks now finds the summary")
-	again, err := k.s.AddSummary(t.Context(), planned(p), nil)
+	again, err := k.s.AddSummary(t.Context(), planned(p), nil, nil)
 	require.NoError(t, err)
 	require.Equal(t, first, again)
 	require.Equal(t, store.CompactionCommitted, k.commit(first.ID).State)
 	require.Equal(t, store.CompactionCommitted, k.commit(first.ID).State, "again changes nothing")
-	late, err := k.s.AddSummary(t.Context(), planned(p), nil)
+	late, err := k.s.AddSummary(t.Context(), planned(p), nil, nil)
 	require.NoError(t, err)
 	require.Equal(t, store.CompactionDropped, late.State)
 	require.Equal(t, int64(1), query[int64](t, k.path, `SELECT count(*) FROM messages WHERE marker = 'history_compaction'`))
@@ -326,7 +326,7 @@ func TestFruitlessCompaction_IsCounted_UntilOneGainsOrTheSegmentEnds(t *testing.
 	fruitless := func() {
 		p := planned(k.plan(1))
 		p.State = store.CompactionFruitless
-		c, err := k.s.AddSummary(t.Context(), p, nil)
+		c, err := k.s.AddSummary(t.Context(), p, nil, nil)
 		require.NoError(t, err)
 		require.Empty(t, c.Summary)
 		require.Equal(t, store.CompactionFruitless, k.commit(c.ID).State)
@@ -355,11 +355,13 @@ func TestCompactionDue_UntilItIsDone(t *testing.T) {
 	require.Equal(t, []string{k.id}, due)
 	seen := k.session()
 	query[int](t, k.path, `UPDATE sessions SET compaction = 2 RETURNING 1`) // somebody asks for it
-	require.NoError(t, k.s.CompactionNotDue(t.Context(), seen))
+	_, err = k.s.CompactionNotDue(t.Context(), seen, nil)
+	require.NoError(t, err)
 	require.Equal(t, store.DueAsked, k.session().Compacting.Due)
 	require.NoError(t, k.s.SetCompactionDue(t.Context(), k.id))
 	require.Equal(t, store.DueAsked, k.session().Compacting.Due)
-	require.NoError(t, k.s.CompactionNotDue(t.Context(), k.session()))
+	_, err = k.s.CompactionNotDue(t.Context(), k.session(), nil)
+	require.NoError(t, err)
 	due, err = k.s.CompactionsDue(t.Context())
 	require.NoError(t, err)
 	require.Empty(t, due)
@@ -423,4 +425,76 @@ func TestAskCompaction_LongSession_ReadsNoMoreThanItMust(t *testing.T) {
 	require.Equal(t, 1+3*2+4, looked, "the prompt, what stays, what is needed of the rest")
 	_, asked = ask(3, 1000)
 	require.False(t, asked)
+}
+
+// ask says /compact.
+func (k *dialog) ask(externalID, chatID string) store.Accepted {
+	k.Helper()
+	got, err := k.s.RunCommand(k.Context(), store.Inbound{Channel: "cli", ChatID: chatID, ExternalID: externalID, SessionID: k.id, Content: "/compact"}, "compact",
+		func(tx *store.CommandTx) (store.CommandAnswer, error) {
+			started, err := tx.AskCompaction(1, prompt.Weight, func(store.CompactionPlan) bool { return true })
+			require.True(k, started)
+			return store.CommandAnswer{Text: "started"}, err
+		})
+	require.NoError(k, err)
+	return got
+}
+
+func TestCompaction_ThatSomebodyAskedFor_TellsThemOnceHowItEnded(t *testing.T) {
+	k := newDialog(t)
+	k.turns(4)
+	tells := func(what string) store.Telling {
+		return func(sess store.Session, c store.Compaction) string {
+			return fmt.Sprint(what, " ", sess.ID == k.id, " ", c.State)
+		}
+	}
+	told := func(ids []string) []string {
+		t.Helper()
+		var out []string
+		for _, id := range ids {
+			o, err := k.s.Outbound(t.Context(), id)
+			require.NoError(t, err)
+			require.Equal(t, "pending", o.Status)
+			out = append(out, fmt.Sprint(o.Origin, " ", o.ChatID, " ", o.Content))
+		}
+		return out
+	}
+	add := func(state string, say store.Telling) store.Compaction {
+		t.Helper()
+		c := planned(k.plan(1))
+		c.State = state
+		c, err := k.s.AddSummary(t.Context(), c, nil, say)
+		require.NoError(t, err)
+		return c
+	}
+	// One that nobody asked for is nobody's news.
+	require.Empty(t, add(store.CompactionFruitless, tells("x")).Outbound)
+
+	// Of several who ask, in any chat, the last one is told.
+	k.ask("c1", "a")
+	asked := k.ask("c2", "another room")
+	require.Equal(t, []string{asked.Command.ID + " another room fruitless true fruitless"}, told(add(store.CompactionFruitless, tells("fruitless")).Outbound))
+
+	asked = k.ask("c3", "a")
+	c := add(store.CompactionSummarised, tells("too early"))
+	require.Empty(t, c.Outbound, "it has not ended")
+	for range 2 {
+		done, err := k.s.CommitCompaction(t.Context(), c.ID, tells("done"))
+		require.NoError(t, err)
+		if c.State == store.CompactionSummarised {
+			require.Equal(t, []string{asked.Command.ID + " a done true committed"}, told(done.Outbound))
+		} else {
+			require.Empty(t, done.Outbound)
+		}
+		c = done
+	}
+
+	k.turns(3)
+	asked = k.ask("c4", "a")
+	ids, err := k.s.CompactionNotDue(t.Context(), k.session(), tells("cannot"))
+	require.NoError(t, err)
+	require.Equal(t, []string{asked.Command.ID + " a cannot true "}, told(ids))
+	ids, err = k.s.CompactionNotDue(t.Context(), k.session(), tells("again"))
+	require.NoError(t, err)
+	require.Empty(t, ids)
 }

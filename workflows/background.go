@@ -10,9 +10,10 @@ import (
 	"picobot/internal/flow"
 )
 
-// Compaction has a session's older rows summarised and puts the summary in their
-// place. It runs beside the session's turns. Everything it needs is in the record: run
-// again at any point it goes on from there, and what is not due any more is not done.
+// Compaction has a session's older rows summarised, puts the summary in their place and
+// tells whoever asked for it. It runs beside the session's turns. Everything it needs is
+// in the record: run again at any point it goes on from there, and what is not due any
+// more is not done.
 func Compaction(ctx workflow.Context, in flow.BackgroundInput) error {
 	var done flow.Summarised
 	err := summarise(ctx, in, false, &done)
@@ -20,12 +21,25 @@ func Compaction(ctx workflow.Context, in flow.BackgroundInput) error {
 		workflow.GetLogger(ctx).Warn("the summary failed, the cut transcript takes its place", "session", in.SessionID, "error", err)
 		err = summarise(ctx, in, true, &done)
 	}
-	if err != nil || done.CompactionID == "" {
+	if err != nil {
 		return err
 	}
-	opts := recordOptions(in.Queues)
-	opts.Summary = "put the summary in place"
-	return workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, opts), flow.CommitCompaction, done.CompactionID).Get(ctx, nil)
+	if done.CompactionID != "" {
+		opts := recordOptions(in.Queues)
+		opts.Summary = "put the summary in place"
+		var end flow.Compacted
+		if err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, opts), flow.CommitCompaction, done.CompactionID).Get(ctx, &end); err != nil {
+			return err
+		}
+		done.Outbound = end.Outbound
+	}
+	for _, id := range done.Outbound {
+		if err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, deliveryOptions(in.Queues)), flow.Deliver, id).Get(ctx, nil); err != nil {
+			// The row says what happened; a pending one is swept up later.
+			workflow.GetLogger(ctx).Warn("whoever asked for a compaction was not told of its end", "outbound", id, "error", err)
+		}
+	}
+	return nil
 }
 
 func summarise(ctx workflow.Context, in flow.BackgroundInput, noModel bool, done *flow.Summarised) error {

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/mock"
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/testsuite"
 	"go.temporal.io/sdk/workflow"
 
@@ -21,6 +22,8 @@ type background struct {
 	summarise func(in flow.SummariseInput) (flow.Summarised, error)
 	asked     []flow.SummariseInput
 	committed []string
+	end       flow.Compacted
+	delivered []string
 	titled    []string
 }
 
@@ -32,8 +35,15 @@ func (b *background) register(env *testsuite.TestWorkflowEnvironment) {
 		b.asked = append(b.asked, in)
 		return b.summarise(in)
 	})
-	reg(flow.CommitCompaction, func(_ context.Context, id string) error {
+	reg(flow.CommitCompaction, func(_ context.Context, id string) (flow.Compacted, error) {
 		b.committed = append(b.committed, id)
+		return b.end, nil
+	})
+	reg(flow.Deliver, func(_ context.Context, id string) error {
+		b.delivered = append(b.delivered, id)
+		if id == "refused" {
+			return temporal.NewNonRetryableApplicationError("no", flow.ErrTypeDelivery, nil)
+		}
 		return nil
 	})
 	reg(flow.MakeTitle, func(_ context.Context, id string) error {
@@ -55,6 +65,21 @@ func TestCompaction_SummaryThenCommit(t *testing.T) {
 	require.NoError(t, b.compact(t))
 	require.Equal(t, []flow.SummariseInput{{SessionID: "cli:a:b"}}, b.asked)
 	require.Equal(t, []string{"c1"}, b.committed)
+}
+
+// Whoever asked is told; that they cannot be is no failure of the compaction.
+func TestCompaction_WhoeverAskedIsToldOfItsEnd(t *testing.T) {
+	b := &background{end: flow.Compacted{Outbound: []string{"refused", "o1"}}}
+	b.summarise = func(flow.SummariseInput) (flow.Summarised, error) { return flow.Summarised{CompactionID: "c1"}, nil }
+	require.NoError(t, b.compact(t))
+	require.Equal(t, []string{"refused", "o1"}, b.delivered)
+
+	b = &background{summarise: func(flow.SummariseInput) (flow.Summarised, error) {
+		return flow.Summarised{Outbound: []string{"o2"}}, nil
+	}}
+	require.NoError(t, b.compact(t))
+	require.Empty(t, b.committed)
+	require.Equal(t, []string{"o2"}, b.delivered)
 }
 
 func TestCompaction_NothingToDo_CommitsNothing(t *testing.T) {

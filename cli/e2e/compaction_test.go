@@ -238,6 +238,13 @@ func TestCompactCommand_CompactsBelowTheThreshold(t *testing.T) {
 	}
 	command("c2", "being summarised")
 	k.compacted(1)
+	end := harness.Expect(k.c, "how it ended", func(n protocol.Notice) bool { return n.Level == "message" })
+	if !strings.Contains(end.Text, "“Untitled dialog” is compacted") || !strings.Contains(end.Text, " tokens (estimated) have become ") {
+		t.Errorf("told %q", end.Text)
+	}
+	k.h.Eventually("it is sent", func() bool {
+		return len(k.h.Record(`SELECT 1 FROM outbound_messages o JOIN commands c ON c.id = o.origin WHERE o.status = 'sent'`)) == 1
+	})
 	if next := k.next(); !strings.Contains(next.System(), "they said little") {
 		t.Errorf("the summary is not in the request: %s", next.System())
 	}

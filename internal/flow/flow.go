@@ -221,6 +221,14 @@ type SummariseInput struct {
 // nothing to compact.
 type Summarised struct {
 	CompactionID string `json:"compaction_id,omitempty"`
+	// Outbound are outbox rows that tell whoever asked that there will be none.
+	Outbound []string `json:"outbound,omitempty"`
+}
+
+// Compacted is the end of a compaction.
+type Compacted struct {
+	// Outbound are outbox rows that tell whoever asked for it.
+	Outbound []string `json:"outbound,omitempty"`
 }
 
 // Types of application errors that activities return.

@@ -4,6 +4,8 @@ package text
 type (
 	// DefaultTitle names a dialog that has no title yet.
 	DefaultTitle struct{ msg }
+	// UntitledDialog stands for the title of a dialog that nobody has named and that is not new.
+	UntitledDialog struct{ msg }
 	// Welcome greets in a new session.
 	Welcome struct{ msg }
 )
@@ -108,6 +110,28 @@ type (
 	CompactStarted struct{ msg }
 	// CompactNothing answers /compact when it would gain nothing.
 	CompactNothing struct{ msg }
+	// Compacted tells who said /compact that it is done; Before and After are tokens.
+	Compacted struct {
+		msg
+		Title         string
+		Before, After int
+	}
+	// CompactedByTranscript tells the same where the model wrote no summary.
+	CompactedByTranscript struct {
+		msg
+		Title         string
+		Before, After int
+	}
+	// CompactFruitless tells who said /compact that it would have gained too little.
+	CompactFruitless struct {
+		msg
+		Title string
+	}
+	// CompactModelUnusable tells who said /compact that nobody could be asked for a summary.
+	CompactModelUnusable struct {
+		msg
+		Title string
+	}
 	// AgentCurrent answers /agent; Known lists the agents.
 	AgentCurrent struct {
 		msg

@@ -7,8 +7,6 @@ type (
 		msg
 		Title, Model string
 	}
-	// TerminalUntitled stands for the title of a dialog that nobody has named and that is not new.
-	TerminalUntitled struct{ msg }
 	// TerminalKeys names the keys worth knowing.
 	TerminalKeys struct{ msg }
 	// TerminalEarlier stands above what was said before.

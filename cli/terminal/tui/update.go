@@ -126,7 +126,7 @@ func (m Model) name() string {
 	case !text.Untitled(m.title):
 		return m.title
 	case m.spoken:
-		return m.words.Say(text.TerminalUntitled{})
+		return m.words.Say(text.UntitledDialog{})
 	default:
 		return m.words.Say(text.DefaultTitle{})
 	}
