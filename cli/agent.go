@@ -143,10 +143,10 @@ func runAgent(ctx context.Context, sys System, g *globals, f agentFlags, oneMess
 			inside.Store(true)
 			talk.say(texts.Say(text.GatewayStartedInside{URL: url}))
 		},
-		Say:      talk.say,
-		Patience: time.Minute,
-		Poll:     50 * time.Millisecond,
-		HTTP:     httpClient,
+		TemporalAway: func() { talk.say(texts.Say(text.TemporalAway{})) },
+		Patience:     time.Minute,
+		Poll:         50 * time.Millisecond,
+		HTTP:         httpClient,
 	})
 	options := client.Options{
 		Locate:  finder.Locate,

@@ -8,6 +8,7 @@ import (
 
 	"picobot/cli/backup"
 	"picobot/internal/home"
+	"picobot/internal/text"
 )
 
 func newBackup(sys System, g *globals) *cobra.Command {
@@ -27,8 +28,9 @@ logs, and the workspace unless --workspace is given.`,
 			if err != nil {
 				return err
 			}
-			note := func(text string) { _, _ = fmt.Fprintln(sys.Stderr, "note: "+text) }
-			if err := g.outside(sys, h, workspace, note); err != nil {
+			words := g.words(sys, h)
+			note := func(note string) { _, _ = fmt.Fprintln(sys.Stderr, words.Say(text.BackupNote{Note: note})) }
+			if err := g.outside(sys, h, workspace, func(m text.Message) { note(words.Say(m)) }); err != nil {
 				return err
 			}
 			r, err := backup.Write(cmd.Context(), backup.Options{
@@ -40,7 +42,9 @@ logs, and the workspace unless --workspace is given.`,
 			if asJSON {
 				return printJSON(sys.Stdout, r)
 			}
-			_, err = fmt.Fprintf(sys.Stdout, "%s: %d sessions, %d messages, %d files, %s\n", r.File, r.Sessions, r.Messages, r.Files, megabytes(r.Bytes))
+			_, err = fmt.Fprintln(sys.Stdout, words.Say(text.BackupWritten{
+				File: r.File, Sessions: int(r.Sessions), Messages: int(r.Messages), Files: int(r.Files), Size: size(r.Bytes),
+			}))
 			return err
 		},
 	}
@@ -51,14 +55,14 @@ logs, and the workspace unless --workspace is given.`,
 }
 
 // outside tells what belongs to a home but is not in it, and so not in a backup.
-func (g *globals) outside(sys System, h home.Home, workspace bool, note func(string)) error {
+func (g *globals) outside(sys System, h home.Home, workspace bool, note func(text.Message)) error {
 	cfg, err := g.loadClientConfig(sys, h)
 	if err != nil {
-		note("the configuration cannot be used as it is: `picobot config check` says why")
+		note(text.BackupConfigBroken{})
 		return nil
 	}
 	if file := cfg.File(); file != "" && file != h.ConfigFile() {
-		note("the configuration is " + file + ", outside of the home: keep a copy of it yourself")
+		note(text.BackupConfigOutside{File: file})
 	}
 	if dir := cfg.Workspace; workspace && dir != "" && filepath.Clean(dir) != h.WorkspaceDir() {
 		return usagef("the workspace is %s, outside of the home: leave out --workspace and back it up by other means", dir)
@@ -90,12 +94,18 @@ one. Messages that had no answer then are answered at the next start.`,
 			if asJSON {
 				return printJSON(sys.Stdout, r)
 			}
-			_, _ = fmt.Fprintf(sys.Stdout, "%s: %d sessions, %d messages, %d files, as of %s\n", r.Home, r.Sessions, r.Messages, r.Files, moment(r.CreatedAt))
+			lines := []text.Message{text.Restored{
+				Home: r.Home, Sessions: int(r.Sessions), Messages: int(r.Messages), Files: int(r.Files), When: moment(r.CreatedAt),
+			}}
 			if r.Waiting > 0 {
-				_, _ = fmt.Fprintf(sys.Stdout, "%d messages wait for an answer: the next start answers them\n", r.Waiting)
+				lines = append(lines, text.RestoredWaiting{Messages: int(r.Waiting)})
 			}
 			if r.Kept != "" {
-				_, _ = fmt.Fprintf(sys.Stdout, "what was there before is in %s\n", r.Kept)
+				lines = append(lines, text.RestoredKept{Dir: r.Kept})
+			}
+			words := g.words(sys, h) // of the home as it is now
+			for _, line := range lines {
+				_, _ = fmt.Fprintln(sys.Stdout, words.Say(line))
 			}
 			return nil
 		},
@@ -105,4 +115,15 @@ one. Messages that had no answer then are answered at the next start.`,
 	return cmd
 }
 
-func megabytes(n int64) string { return fmt.Sprintf("%.1f MB", float64(n)/(1<<20)) }
+// size shows a number of bytes.
+func size(n int64) string {
+	switch {
+	case n < 1<<10:
+		return fmt.Sprintf("%d B", n)
+	case n < 1<<20:
+		return fmt.Sprintf("%.1f KiB", float64(n)/(1<<10))
+	case n < 1<<30:
+		return fmt.Sprintf("%.1f MiB", float64(n)/(1<<20))
+	}
+	return fmt.Sprintf("%.1f GiB", float64(n)/(1<<30))
+}

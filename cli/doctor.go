@@ -13,6 +13,7 @@ import (
 	"picobot/cli/doctor"
 	"picobot/cli/logging"
 	"picobot/internal/config"
+	"picobot/internal/text"
 )
 
 func newDoctor(sys System, g *globals) *cobra.Command {
@@ -34,7 +35,7 @@ something is broken.`,
 					printFinding(sys.Stdout, f)
 				}
 			}
-			if err := g.examine(cmd, sys, report); err != nil {
+			if err := g.examine(cmd, sys, asJSON, report); err != nil {
 				return err
 			}
 			if asJSON {
@@ -55,31 +56,35 @@ something is broken.`,
 }
 
 // examine visits a home. A configuration that cannot be read is what most is wrong
-// with: its problems are the findings then.
-func (g *globals) examine(cmd *cobra.Command, sys System, report func(doctor.Finding)) error {
+// with: its problems are the findings then. What is for programs is in English.
+func (g *globals) examine(cmd *cobra.Command, sys System, asJSON bool, report func(doctor.Finding)) error {
 	h, err := g.findHome(sys)
 	if err != nil {
 		return err
 	}
+	words := text.For(text.English)
+	if !asJSON {
+		words = g.words(sys, h)
+	}
 	cfg, err := g.loadConfig(sys, h)
 	if bad, ok := errors.AsType[*config.Error](err); ok {
 		for _, p := range bad.Problems {
-			report(doctor.Finding{Check: "config", Status: doctor.Fail, Detail: p.String(), Fix: "edit " + bad.File})
+			report(doctor.Finding{Check: "config", Status: doctor.Fail, Detail: p.String(), Fix: words.Say(text.DoctorEditFile{File: bad.File})})
 		}
 		return nil
 	}
 	if err != nil {
-		report(doctor.Finding{Check: "config", Status: doctor.Fail, Detail: err.Error(), Fix: "make it readable, or write one with `picobot config init`"})
+		report(doctor.Finding{Check: "config", Status: doctor.Fail, Detail: err.Error(), Fix: words.Say(text.DoctorUnreadableConfig{})})
 		return nil
 	}
 	o := app.Options{Home: h, WorkDir: sys.workDir(), UserHome: sys.getenv("HOME"), Config: cfg, Now: sys.Now, Log: slog.New(slog.DiscardHandler), Scrub: logging.NewScrubber(cfg.Secrets()...)}
 	models, err := app.NewCatalog(cfg)
 	if err != nil {
-		report(doctor.Finding{Check: "models", Status: doctor.Fail, Detail: err.Error(), Fix: "correct the configuration"})
+		report(doctor.Finding{Check: "models", Status: doctor.Fail, Detail: err.Error(), Fix: words.Say(text.DoctorCorrectConfig{})})
 		return nil
 	}
 	defer models.Close()
-	doctor.Examine(cmd.Context(), doctor.Options{Options: o, Models: models}, report)
+	doctor.Examine(cmd.Context(), doctor.Options{Options: o, Models: models, Words: words}, report)
 	return nil
 }
 

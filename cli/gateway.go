@@ -48,7 +48,7 @@ One line per address is printed once it serves. Ctrl-C stops it.`,
 					o.Say(text.For(o.Config.Locale).Say(text.OfflineNotice{}))
 				}
 				if o.Config.Temporal.Mode == config.TemporalEmbedded {
-					o.Say("the web UI asks for a password: it is in " + o.Home.EngineKeyFile() + ", any user name will do")
+					o.Say(text.For(o.Config.Locale).Say(text.UIPassword{File: o.Home.EngineKeyFile()}))
 				}
 			})
 			if ctx.Err() != nil && errors.Is(err, context.Canceled) {

@@ -15,6 +15,7 @@ import (
 	"picobot/cli/logging"
 	"picobot/internal/config"
 	"picobot/internal/home"
+	"picobot/internal/text"
 )
 
 // globals are the flags that every command has.
@@ -53,6 +54,16 @@ func (g *globals) loadClientConfig(sys System, h home.Home) (config.Config, erro
 	src := g.source(sys, h)
 	src.Client = true
 	return config.Load(src)
+}
+
+// words are the texts of a home's language; of a home whose configuration cannot be
+// read they are English.
+func (g *globals) words(sys System, h home.Home) *text.Catalogue {
+	cfg, err := g.loadClientConfig(sys, h)
+	if err != nil {
+		return text.For(text.English)
+	}
+	return text.For(cfg.Locale)
 }
 
 func (g *globals) source(sys System, h home.Home) config.Source {

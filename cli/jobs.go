@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"strconv"
 	"strings"
 	"time"
 
@@ -16,6 +17,7 @@ import (
 	"picobot/cli/api"
 	"picobot/gateway"
 	"picobot/internal/schedule"
+	"picobot/internal/text"
 	"picobot/store"
 )
 
@@ -53,14 +55,13 @@ func newJobsList(sys System, g *globals) *cobra.Command {
 		Example: `  picobot jobs list --json`,
 		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return g.asking(cmd.Context(), sys, func(c *api.Client) error {
-				jobs, err := api.List[gateway.JobItem](cmd.Context(), c, api.Path("jobs"), nil, "", 0)
+			return g.asking(cmd.Context(), sys, func(c *api.Client, words *text.Catalogue) error {
+				jobs, err := api.List[gateway.JobItem](cmd.Context(), c, api.Path("jobs"), url.Values{"limit": {strconv.Itoa(pageSize)}}, "cursor", 0)
 				if err != nil {
 					return err
 				}
-				header := []string{"ID", "KIND", "SCHEDULE", "STATE", "NEXT RUN", "LAST RUN", "SOURCE"}
-				return printList(sys.Stdout, asJSON, jobs, header, func(j gateway.JobItem) []string {
-					return []string{j.ID, string(j.Kind), spec(j.Schedule), j.State, nextRun(j, sys.Now()), lastRun(j), j.Source}
+				return printList(sys.Stdout, asJSON, jobs, columns(words, text.TableJobs{}), func(j gateway.JobItem) []string {
+					return []string{j.ID, string(j.Kind), spec(words, j.Schedule), j.State, nextRun(words, j, sys.Now()), lastRun(j), j.Source}
 				})
 			})
 		},
@@ -70,14 +71,14 @@ func newJobsList(sys System, g *globals) *cobra.Command {
 }
 
 // spec shows a schedule in a few words.
-func spec(s schedule.Spec) string {
+func spec(words *text.Catalogue, s schedule.Spec) string {
 	switch s.Type {
 	case schedule.Delay:
-		return "once, after " + seconds(s.Seconds)
+		return words.Say(text.SpecDelay{After: seconds(s.Seconds)})
 	case schedule.Interval:
-		return "every " + seconds(s.Seconds)
+		return words.Say(text.SpecInterval{Every: seconds(s.Seconds)})
 	case schedule.At:
-		return "at " + s.Time
+		return words.Say(text.SpecAt{Time: s.Time})
 	}
 	return s.Expression + " " + s.TimeZone
 }
@@ -94,7 +95,7 @@ func seconds(n int) string {
 }
 
 // nextRun shows the next run as the job's own clock shows it, and how far off it is.
-func nextRun(j gateway.JobItem, now time.Time) string {
+func nextRun(words *text.Catalogue, j gateway.JobItem, now time.Time) string {
 	if j.NextRunAt == 0 || j.State != store.JobActive {
 		return "-"
 	}
@@ -102,23 +103,22 @@ func nextRun(j gateway.JobItem, now time.Time) string {
 	if loc, err := time.LoadLocation(j.TimeZone); err == nil {
 		at = at.In(loc)
 	}
-	off := "due"
-	if d := at.Sub(now); d > 0 {
-		off = "in " + roughly(d)
-	}
-	return at.Format("Mon 2006-01-02 15:04:05") + " (" + off + ")"
+	day := columns(words, text.Weekdays{})[at.Weekday()]
+	return day + at.Format(" 2006-01-02 15:04:05") + " (" + words.Say(farOff(at.Sub(now))) + ")"
 }
 
-func roughly(d time.Duration) string {
+func farOff(d time.Duration) text.Message {
 	switch {
+	case d <= 0:
+		return text.RunIsDue{}
 	case d < time.Minute:
-		return fmt.Sprintf("%d s", int(d.Seconds()))
+		return text.InSeconds{Number: int(d.Seconds())}
 	case d < time.Hour:
-		return fmt.Sprintf("%d min", int(d.Minutes()))
+		return text.InMinutes{Number: int(d.Minutes())}
 	case d < 48*time.Hour:
-		return fmt.Sprintf("%d h", int(d.Hours()))
+		return text.InHours{Number: int(d.Hours())}
 	}
-	return fmt.Sprintf("%d days", int(d.Hours()/24))
+	return text.InDays{Number: int(d.Hours() / 24)}
 }
 
 func lastRun(j gateway.JobItem) string {
@@ -135,7 +135,7 @@ func newJobsGet(sys System, g *globals) *cobra.Command {
 		Example: `  picobot jobs get agent.daily_summary`,
 		Args:    oneArg("ID"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return g.asking(cmd.Context(), sys, func(c *api.Client) error {
+			return g.asking(cmd.Context(), sys, func(c *api.Client, _ *text.Catalogue) error {
 				var j gateway.JobItem
 				if err := c.Get(cmd.Context(), api.Path("jobs", args[0]), nil, &j); err != nil {
 					return noJob(args[0], err)
@@ -158,33 +158,34 @@ func newJobsPut(sys System, g *globals) *cobra.Command {
     "target": {"channel": "cli", "chat_id": "CHAT"}, "payload": {"content": "Tea!"}}' | picobot jobs put -`,
 		Args: oneArg("FILE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			text, err := readJob(sys, args[0])
+			body, err := readJob(sys, args[0])
 			if err != nil {
 				return err
 			}
 			var named struct {
 				ID string `json:"id"`
 			}
-			if err := json.Unmarshal(text, &named); err != nil {
+			if err := json.Unmarshal(body, &named); err != nil {
 				return fmt.Errorf("%s is no JSON object: %w", args[0], err)
 			}
 			if why := schedule.BadID(named.ID); why != "" {
 				return fmt.Errorf("id: %s", why)
 			}
-			return g.asking(cmd.Context(), sys, func(c *api.Client) error {
+			return g.asking(cmd.Context(), sys, func(c *api.Client, words *text.Catalogue) error {
 				var j gateway.JobItem
-				created, err := c.Put(cmd.Context(), api.Path("jobs", named.ID), nil, json.RawMessage(text), &j)
+				created, err := c.Put(cmd.Context(), api.Path("jobs", named.ID), nil, json.RawMessage(body), &j)
 				if err != nil {
 					return err
 				}
 				if asJSON {
 					return printJSON(sys.Stdout, j)
 				}
-				done := "changed"
+				next := nextRun(words, j, sys.Now())
+				var done text.Message = text.JobChanged{Job: j.ID, Next: next}
 				if created {
-					done = "made"
+					done = text.JobMade{Job: j.ID, Next: next}
 				}
-				_, err = fmt.Fprintf(sys.Stdout, "job %s %s, next run %s\n", j.ID, done, nextRun(j, sys.Now()))
+				_, err = fmt.Fprintln(sys.Stdout, words.Say(done))
 				return err
 			})
 		},
@@ -220,11 +221,11 @@ func newJobsDelete(sys System, g *globals) *cobra.Command {
 		Example: `  picobot jobs delete tea`,
 		Args:    oneArg("ID"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return g.asking(cmd.Context(), sys, func(c *api.Client) error {
+			return g.asking(cmd.Context(), sys, func(c *api.Client, words *text.Catalogue) error {
 				if err := c.Delete(cmd.Context(), api.Path("jobs", args[0]), nil); err != nil {
 					return noJob(args[0], err)
 				}
-				_, err := fmt.Fprintf(sys.Stdout, "job %s deleted\n", args[0])
+				_, err := fmt.Fprintln(sys.Stdout, words.Say(text.JobDeleted{Job: args[0]}))
 				return err
 			})
 		},
@@ -238,12 +239,12 @@ func newJobsAct(sys System, g *globals, action, short string) *cobra.Command {
 		Example: "  picobot jobs " + action + " agent.daily_summary",
 		Args:    oneArg("ID"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return g.asking(cmd.Context(), sys, func(c *api.Client) error {
+			return g.asking(cmd.Context(), sys, func(c *api.Client, words *text.Catalogue) error {
 				var j gateway.JobItem
 				if err := c.Post(cmd.Context(), api.Path("jobs", args[0], action), nil, nil, &j); err != nil {
 					return noJob(args[0], err)
 				}
-				_, err := fmt.Fprintf(sys.Stdout, "job %s is %s, next run %s\n", j.ID, j.State, nextRun(j, sys.Now()))
+				_, err := fmt.Fprintln(sys.Stdout, words.Say(text.JobState{Job: j.ID, State: j.State, Next: nextRun(words, j, sys.Now())}))
 				return err
 			})
 		},
@@ -258,7 +259,7 @@ func newJobsRun(sys System, g *globals) *cobra.Command {
 		Example: `  picobot jobs run agent.daily_summary`,
 		Args:    oneArg("ID"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return g.asking(cmd.Context(), sys, func(c *api.Client) error {
+			return g.asking(cmd.Context(), sys, func(c *api.Client, words *text.Catalogue) error {
 				var r gateway.JobRunItem
 				if err := c.Post(cmd.Context(), api.Path("jobs", args[0], "run"), nil, nil, &r); err != nil {
 					return noJob(args[0], err)
@@ -266,7 +267,7 @@ func newJobsRun(sys System, g *globals) *cobra.Command {
 				if asJSON {
 					return printJSON(sys.Stdout, r)
 				}
-				_, err := fmt.Fprintf(sys.Stdout, "run %s of job %s is on its way: `picobot jobs runs %s` shows how it ends\n", r.ID, r.JobID, r.JobID)
+				_, err := fmt.Fprintln(sys.Stdout, words.Say(text.JobRunAsked{Run: r.ID, Job: r.JobID}))
 				return err
 			})
 		},
@@ -287,13 +288,12 @@ func newJobsRuns(sys System, g *globals) *cobra.Command {
 			if limit < 1 {
 				return usagef("--limit must be 1 or more")
 			}
-			return g.asking(cmd.Context(), sys, func(c *api.Client) error {
+			return g.asking(cmd.Context(), sys, func(c *api.Client, words *text.Catalogue) error {
 				runs, err := api.List[gateway.JobRunItem](cmd.Context(), c, api.Path("jobs", args[0], "runs"), url.Values{}, "cursor", limit)
 				if err != nil {
 					return noJob(args[0], err)
 				}
-				header := []string{"DUE", "TRIGGER", "STATUS", "TOOK", "TURN", "WHY"}
-				err = printList(sys.Stdout, asJSON, runs, header, func(r gateway.JobRunItem) []string {
+				err = printList(sys.Stdout, asJSON, runs, columns(words, text.TableJobRuns{}), func(r gateway.JobRunItem) []string {
 					took := ""
 					if r.StartedAt != 0 && r.FinishedAt != 0 {
 						took = (time.Duration(r.FinishedAt-r.StartedAt) * time.Millisecond).Round(100 * time.Millisecond).String()
@@ -302,7 +302,7 @@ func newJobsRuns(sys System, g *globals) *cobra.Command {
 				})
 				// A table has no room for it, and of one run it is enough to find the others.
 				if err == nil && !asJSON && len(runs) > 0 && runs[0].RunURL != "" {
-					_, err = fmt.Fprintf(sys.Stdout, "\nthe newest in the Temporal UI: %s\n", runs[0].RunURL)
+					_, err = fmt.Fprintf(sys.Stdout, "\n%s\n", words.Say(text.NewestRunAt{URL: runs[0].RunURL}))
 				}
 				return err
 			})

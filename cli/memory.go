@@ -16,6 +16,7 @@ import (
 	"picobot/gateway"
 	"picobot/internal/chat"
 	"picobot/internal/memory"
+	"picobot/internal/text"
 )
 
 // memoryFlags say which memories are meant and how they are shown.
@@ -90,7 +91,7 @@ func newMemoryList(sys System, g *globals) *cobra.Command {
 				if err != nil {
 					return err
 				}
-				return printMemories(sys.Stdout, f.json, items, func(m gateway.MemoryItem) string { return m.Content })
+				return printMemories(sys.Stdout, v.words, f.json, items, func(m gateway.MemoryItem) string { return m.Content })
 			})
 		},
 	}, "namespace", "limit", "json")
@@ -109,7 +110,7 @@ func newMemorySearch(sys System, g *globals) *cobra.Command {
 				if err != nil {
 					return err
 				}
-				return printMemories(sys.Stdout, f.json, items, func(m gateway.MemoryItem) string { return m.Snippet })
+				return printMemories(sys.Stdout, v.words, f.json, items, func(m gateway.MemoryItem) string { return m.Snippet })
 			})
 		},
 	}, "namespace", "limit", "json")
@@ -217,8 +218,8 @@ func newMemoryExport(sys System, g *globals) *cobra.Command {
 	}, "namespace")
 }
 
-func printMemories(w io.Writer, asJSON bool, items []gateway.MemoryItem, shown func(gateway.MemoryItem) string) error {
-	return printList(w, asJSON, items, []string{"SCOPE", "NAMESPACE", "KEY", "UPDATED", "CONTENT"}, func(m gateway.MemoryItem) []string {
+func printMemories(w io.Writer, words *text.Catalogue, asJSON bool, items []gateway.MemoryItem, shown func(gateway.MemoryItem) string) error {
+	return printList(w, asJSON, items, columns(words, text.TableMemories{}), func(m gateway.MemoryItem) []string {
 		return []string{m.ScopeKey, m.Namespace, m.MemoryKey, moment(m.UpdatedAt), shown(m)}
 	})
 }

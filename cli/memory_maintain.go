@@ -12,6 +12,7 @@ import (
 
 	"picobot/cli/api"
 	"picobot/gateway"
+	"picobot/internal/text"
 	"picobot/store"
 )
 
@@ -40,18 +41,18 @@ the end; stopped with Ctrl-C, the run goes on.`,
 				}
 				ctx, stop := sys.untilSignal(ctx)
 				defer stop()
-				run, err := maintain(ctx, sys, c, f.scope)
+				run, err := maintain(ctx, sys, v.words, c, f.scope)
 				if err != nil {
 					return err
 				}
-				return printMaintenance(sys, run, f.json)
+				return printMaintenance(sys, v.words, run, f.json)
 			})
 		},
 	}, "json")
 }
 
 // maintain starts a run and waits for its end.
-func maintain(ctx context.Context, sys System, c *api.Client, scope string) (run gateway.MaintenanceItem, err error) {
+func maintain(ctx context.Context, sys System, words *text.Catalogue, c *api.Client, scope string) (run gateway.MaintenanceItem, err error) {
 	var started struct {
 		ID string `json:"id"`
 	}
@@ -66,7 +67,7 @@ func maintain(ctx context.Context, sys System, c *api.Client, scope string) (run
 		case refused && refusal.Status == http.StatusNotFound: // no worker has taken it yet
 			if !told && time.Since(began) > maintainSilence {
 				told = true
-				_, _ = fmt.Fprintln(sys.Stderr, "waiting for a worker")
+				_, _ = fmt.Fprintln(sys.Stderr, words.Say(text.WaitingForWorker{}))
 			}
 		case err != nil:
 			return run, err
@@ -81,16 +82,17 @@ func maintain(ctx context.Context, sys System, c *api.Client, scope string) (run
 	}
 }
 
-func printMaintenance(sys System, run gateway.MaintenanceItem, asJSON bool) error {
+func printMaintenance(sys System, words *text.Catalogue, run gateway.MaintenanceItem, asJSON bool) error {
 	if asJSON {
 		if err := printJSON(sys.Stdout, run); err != nil {
 			return err
 		}
 	} else if run.Scopes == 0 && run.Status == store.MaintenanceCompleted {
-		_, _ = fmt.Fprintln(sys.Stdout, "nothing has changed since the last time")
+		_, _ = fmt.Fprintln(sys.Stdout, words.Say(text.NothingToTidy{}))
 	} else {
-		_, _ = fmt.Fprintf(sys.Stdout, "%d looked at, %d tidied: %d memories merged into others, %d deleted; %d contradictions left as they are\n",
-			run.Scopes, run.Changed, run.Merged, run.Deleted, run.Conflicts)
+		_, _ = fmt.Fprintln(sys.Stdout, words.Say(text.Tidied{
+			Scopes: run.Scopes, Changed: run.Changed, Merged: run.Merged, Deleted: run.Deleted, Conflicts: run.Conflicts,
+		}))
 	}
 	if run.Status == store.MaintenanceFailed {
 		return fmt.Errorf("memory maintenance has failed, and changed nothing where it did: %s", strings.ReplaceAll(run.Error, "\n", "; "))

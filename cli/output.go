@@ -9,6 +9,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"picobot/internal/brief"
+	"picobot/internal/text"
 )
 
 // printList prints a list: one JSON array, or a table with a row for each item.
@@ -29,6 +30,11 @@ func printList[T any](w io.Writer, asJSON bool, items []T, header []string, row 
 	}
 	_, err := io.WriteString(w, table(rows))
 	return err
+}
+
+// columns are the parts of a text that names several things, see text's TableJobs.
+func columns(words *text.Catalogue, m text.Message) []string {
+	return strings.Split(words.Say(m), "|")
 }
 
 // table puts cells below each other, as wide as a terminal shows them: a Chinese

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"picobot/gateway"
+	"picobot/internal/text"
 	"picobot/store"
 )
 
@@ -25,11 +26,6 @@ An ID is a session's id or its dialog id, as ` + "`picobot sessions list`" + ` s
 	return cmd
 }
 
-// reading runs a command that reads the record of a home.
-func (g *globals) reading(cmd *cobra.Command, sys System, read func(record *store.Store) error) error {
-	return g.looking(cmd, sys, func(_ *visit, record *store.Store) error { return read(record) })
-}
-
 func newSessionsList(sys System, g *globals) *cobra.Command {
 	var asJSON bool
 	f := store.SessionFilter{Limit: 100}
@@ -43,7 +39,7 @@ func newSessionsList(sys System, g *globals) *cobra.Command {
 			if f.Limit < 1 {
 				return usagef("--limit must be 1 or more")
 			}
-			return g.reading(cmd, sys, func(record *store.Store) error {
+			return g.looking(cmd, sys, func(v *visit, record *store.Store) error {
 				found, err := record.Sessions(cmd.Context(), f)
 				if err != nil {
 					return err
@@ -52,8 +48,8 @@ func newSessionsList(sys System, g *globals) *cobra.Command {
 				for i, s := range found {
 					items[i] = gateway.SessionOf(s)
 				}
-				return printList(sys.Stdout, asJSON, items, []string{"ID", "TITLE", "AGENT", "MESSAGES", "LAST ACTIVE", ""}, func(s gateway.Session) []string {
-					return []string{s.ID, s.Title, s.Agent, fmt.Sprint(s.MessageCount), moment(s.LastActiveAt), mark(s.Active, "active")}
+				return printList(sys.Stdout, asJSON, items, columns(v.words, text.TableSessions{}), func(s gateway.Session) []string {
+					return []string{s.ID, s.Title, s.Agent, fmt.Sprint(s.MessageCount), moment(s.LastActiveAt), mark(s.Active, v.words.Say(text.SessionActive{}))}
 				})
 			})
 		},
@@ -82,7 +78,7 @@ also what has been compacted since, or was said before a /reset; never a copy.`,
 		Args:              oneArg("ID"),
 		ValidArgsFunction: g.completeSessions(sys),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return g.reading(cmd, sys, func(record *store.Store) error {
+			return g.looking(cmd, sys, func(_ *visit, record *store.Store) error {
 				s, err := findSession(cmd, record, args[0])
 				if err != nil {
 					return err

@@ -11,8 +11,8 @@ import (
 	"picobot/cli/terminal"
 	"picobot/gateway"
 	"picobot/internal/chat"
-	"picobot/internal/flow"
 	"picobot/internal/protocol"
+	"picobot/internal/text"
 	"picobot/store"
 )
 
@@ -45,9 +45,9 @@ did not fit, is marked as a stub. Tools, images and the day's date are not rows.
 					return err
 				}
 				if turn == "" {
-					return showSession(cmd.Context(), sys.Stdout, record, s, v.ui(), asJSON)
+					return v.showSession(cmd.Context(), record, s, asJSON)
 				}
-				return showRequests(cmd.Context(), sys.Stdout, record, s, turn, step, asJSON)
+				return v.showRequests(cmd.Context(), record, s, turn, step, asJSON)
 			})
 		},
 	}
@@ -64,7 +64,8 @@ type shownSession struct {
 	Turns  []gateway.Turn `json:"turns"`
 }
 
-func showSession(ctx context.Context, out io.Writer, record *store.Store, s store.Session, ui flow.UI, asJSON bool) error {
+func (v *visit) showSession(ctx context.Context, record *store.Store, s store.Session, asJSON bool) error {
+	out, ui := v.sys.Stdout, v.ui()
 	found, err := record.Turns(ctx, store.TurnFilter{SessionID: s.ID, Limit: shownTurns})
 	if err != nil {
 		return err
@@ -79,22 +80,15 @@ func showSession(ctx context.Context, out io.Writer, record *store.Store, s stor
 	if asJSON {
 		return printJSON(out, shown)
 	}
-	err = printFields(out, [][2]string{
-		{"id", s.ID}, {"title", s.Title}, {"agent", s.Agent}, {"chat", s.ChatID}, {"channel", s.Channel},
-		{"created", moment(s.CreatedAt)}, {"last active", moment(s.LastActiveAt)}, {"deleted", moment(s.DeletedAt)},
-		{"messages", fmt.Sprintf("%d of people, %d in all", s.MessageCount, s.TotalMessageCount)},
+	err = printFields(out, columns(v.words, text.FieldsSession{}), []string{
+		s.ID, s.Title, s.Agent, s.ChatID, s.Channel, moment(s.CreatedAt), moment(s.LastActiveAt), moment(s.DeletedAt),
+		v.words.Say(text.SessionMessages{People: int(s.MessageCount), All: int(s.TotalMessageCount)}), shown.RunURL,
 	})
-	if err != nil {
+	if err != nil || len(found) == 0 {
 		return err
 	}
-	if shown.RunURL != "" { // whole, however long: it is to be opened
-		_, _ = fmt.Fprintf(out, "look at it    %s\n", shown.RunURL)
-	}
-	if len(found) == 0 {
-		return nil
-	}
 	_, _ = fmt.Fprintln(out)
-	return printList(out, false, shown.Turns, []string{"TURN", "STATUS", "MODEL", "STEPS", "TOKENS", "BEGUN"}, func(t gateway.Turn) []string {
+	return printList(out, false, shown.Turns, columns(v.words, text.TableSessionTurns{}), func(t gateway.Turn) []string {
 		return []string{t.ID, string(t.Status), t.Model, fmt.Sprint(t.Steps), fmt.Sprint(t.Usage.PromptTokens + t.Usage.CompletionTokens), moment(t.CreatedAt)}
 	})
 }
@@ -111,7 +105,8 @@ type sentRow struct {
 	Stub bool `json:"stub,omitempty"` // only the name of a file that has the whole
 }
 
-func showRequests(ctx context.Context, out io.Writer, record *store.Store, s store.Session, turnID string, step int, asJSON bool) error {
+func (v *visit) showRequests(ctx context.Context, record *store.Store, s store.Session, turnID string, step int, asJSON bool) error {
+	out := v.sys.Stdout
 	calls, err := record.ModelCalls(ctx, turnID)
 	if err != nil {
 		return err
@@ -138,19 +133,21 @@ func showRequests(ctx context.Context, out io.Writer, record *store.Store, s sto
 		return printJSON(out, requests)
 	}
 	for _, r := range requests {
-		printRequest(out, r)
+		printRequest(out, v.words, r)
 	}
 	if len(requests) == 0 {
-		_, _ = fmt.Fprintln(out, "no model was asked")
+		_, _ = fmt.Fprintln(out, v.words.Say(text.NoModelAsked{}))
 	}
 	return nil
 }
 
-func printRequest(out io.Writer, r request) {
-	_, _ = fmt.Fprintf(out, "== step %d, attempt %d: model %s of %s, %s, %d + %d tokens, %d ms\n",
-		r.Step, r.Attempt, cell(r.Model), cell(r.Provider), strings.TrimSpace(r.Status+" "+cell(r.Error)), r.Usage.PromptTokens, r.Usage.CompletionTokens, r.DurationMS)
+func printRequest(out io.Writer, words *text.Catalogue, r request) {
+	_, _ = fmt.Fprintln(out, words.Say(text.RequestHeading{
+		Step: r.Step, Attempt: r.Attempt, Model: cell(r.Model), Provider: cell(r.Provider), Status: strings.TrimSpace(r.Status + " " + cell(r.Error)),
+		TokensIn: int(r.Usage.PromptTokens), TokensOut: int(r.Usage.CompletionTokens), MS: int(r.DurationMS),
+	}))
 	if r.Rows == "" {
-		_, _ = fmt.Fprintln(out, "   which rows it was sent is not known: the call is from before that was recorded")
+		_, _ = fmt.Fprintln(out, "   "+words.Say(text.RowsUnknown{}))
 	}
 	for _, m := range r.Messages {
 		kind := string(m.Role)
@@ -161,14 +158,14 @@ func printRequest(out io.Writer, r request) {
 			kind += " " + cell(m.ToolName)
 		}
 		if m.Stub {
-			kind += ", sent as a stub"
+			kind += ", " + words.Say(text.SentAsStub{})
 		}
-		_, _ = fmt.Fprintf(out, "-- row %d (%s)\n", m.Seq, kind)
+		_, _ = fmt.Fprintln(out, words.Say(text.RequestRow{Seq: int(m.Seq), Kind: kind}))
 		if m.Content != "" {
 			_, _ = fmt.Fprintln(out, terminal.Clean(m.Content))
 		}
 		for _, c := range m.ToolCalls {
-			_, _ = fmt.Fprintf(out, "   calls %s %s\n", cell(c.Function.Name), terminal.Clean(chat.RawArguments(c.Function.Arguments)))
+			_, _ = fmt.Fprintln(out, "   "+words.Say(text.RowCalls{Tool: cell(c.Function.Name), Arguments: terminal.Clean(chat.RawArguments(c.Function.Arguments))}))
 		}
 	}
 	_, _ = fmt.Fprintln(out)

@@ -15,6 +15,7 @@ import (
 	"picobot/internal/config"
 	"picobot/internal/home"
 	"picobot/internal/skills"
+	"picobot/internal/text"
 )
 
 func newSkills(sys System, g *globals) *cobra.Command {
@@ -33,6 +34,7 @@ those of the home and of the directory this is called in.`,
 
 // skillsAt is a way to skills: through the gateway that uses them, or to their files.
 type skillsAt struct {
+	words   *text.Catalogue
 	client  *api.Client     // nil = no gateway runs
 	library *skills.Library // nil = they are switched off
 }
@@ -40,7 +42,7 @@ type skillsAt struct {
 // withSkills calls do with the way to a home's skills.
 func (g *globals) withSkills(ctx context.Context, sys System, do func(skillsAt) error) error {
 	return g.visiting(ctx, sys, func(v *visit) error {
-		s := skillsAt{client: v.client}
+		s := skillsAt{words: v.words, client: v.client}
 		if s.client == nil {
 			s.library = skillFiles(sys, v.home, v.config)
 		}
@@ -117,10 +119,10 @@ func newSkillsList(sys System, g *globals) *cobra.Command {
 				}
 				if asJSON {
 					for _, p := range l.Skipped {
-						_, _ = fmt.Fprintf(sys.Stderr, "warning: %s was skipped: %s\n", terminal.Clean(p.Path), p.Problem)
+						_, _ = fmt.Fprintln(sys.Stderr, skipped(s.words, p))
 					}
 				}
-				return printSkills(sys, l, asJSON)
+				return printSkills(sys, s.words, l, asJSON)
 			})
 		},
 	}
@@ -128,22 +130,26 @@ func newSkillsList(sys System, g *globals) *cobra.Command {
 	return cmd
 }
 
-func printSkills(sys System, l skills.Listing, asJSON bool) error {
-	err := printList(sys.Stdout, asJSON, l.Items, []string{"NAME", "STATE", "SOURCE", "DESCRIPTION"}, func(k skills.Item) []string {
+func printSkills(sys System, words *text.Catalogue, l skills.Listing, asJSON bool) error {
+	err := printList(sys.Stdout, asJSON, l.Items, columns(words, text.TableSkills{}), func(k skills.Item) []string {
 		return []string{k.Name, stateOf(k), k.Source, k.Description}
 	})
 	if err != nil || asJSON {
 		return err
 	}
 	if len(l.Items)+len(l.Skipped) == 0 {
-		_, _ = fmt.Fprintln(sys.Stderr, "there are no skills: put a folder with a SKILL.md into skills/ of the home or .agents/skills")
+		_, _ = fmt.Fprintln(sys.Stderr, words.Say(text.NoSkills{}))
 	}
 	for _, p := range l.Skipped {
-		if _, err := fmt.Fprintf(sys.Stdout, "warning: %s was skipped: %s\n", terminal.Clean(p.Path), p.Problem); err != nil {
+		if _, err := fmt.Fprintln(sys.Stdout, skipped(words, p)); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+func skipped(words *text.Catalogue, p skills.ProblemItem) string {
+	return words.Say(text.SkillSkipped{Path: terminal.Clean(p.Path), Detail: p.Problem})
 }
 
 func stateOf(k skills.Item) string {
@@ -172,15 +178,17 @@ func newSkillsShow(sys System, g *globals) *cobra.Command {
 				if asJSON {
 					return printJSON(sys.Stdout, d)
 				}
-				_, err = fmt.Fprintf(sys.Stdout, "name: %s\ndescription: %s\nstate: %s\nsource: %s (scope %s)\nfolder: %s\n", d.Name, d.Description, stateOf(d.Item), d.Source, d.Scope, terminal.Clean(d.Path))
-				if len(d.Overrides) > 0 {
-					_, _ = fmt.Fprintf(sys.Stdout, "overrides: %s\n", strings.Join(d.Overrides, ", "))
+				names := columns(s.words, text.FieldsSkill{})
+				fields := []string{
+					d.Name, d.Description, stateOf(d.Item), s.words.Say(text.SkillScope{Source: d.Source, Scope: string(d.Scope)}), terminal.Clean(d.Path), strings.Join(d.Overrides, ", "),
+				}
+				for i, f := range fields {
+					if f != "" {
+						_, _ = fmt.Fprintf(sys.Stdout, "%s: %s\n", names[i], f)
+					}
 				}
 				for _, f := range d.Files {
-					_, _ = fmt.Fprintf(sys.Stdout, "file: %q\n", f)
-				}
-				if err != nil {
-					return err
+					_, _ = fmt.Fprintf(sys.Stdout, "%s: %q\n", names[len(fields)], f)
 				}
 				_, err = fmt.Fprintf(sys.Stdout, "\n%s\n", strings.TrimSpace(terminal.Clean(d.Content)))
 				return err
@@ -265,7 +273,7 @@ would be skipped.`,
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			found, problems, err := g.checkSkills(cmd.Context(), sys, args)
+			found, problems, words, err := g.checkSkills(cmd.Context(), sys, args)
 			if err != nil {
 				return err
 			}
@@ -285,7 +293,7 @@ would be skipped.`,
 				if err := printJSON(sys.Stdout, all); err != nil {
 					return err
 				}
-			} else if err := printChecked(sys, all); err != nil {
+			} else if err := printChecked(sys, words, all); err != nil {
 				return err
 			}
 			if bad {
@@ -298,7 +306,7 @@ would be skipped.`,
 	return cmd
 }
 
-func printChecked(sys System, all []checked) error {
+func printChecked(sys System, words *text.Catalogue, all []checked) error {
 	for _, c := range all {
 		line := fmt.Sprintf("%-7s  %s (%s)", c.Status, c.Name, terminal.Clean(c.Path))
 		if c.Message != "" {
@@ -309,28 +317,29 @@ func printChecked(sys System, all []checked) error {
 		}
 	}
 	if len(all) == 0 {
-		_, _ = fmt.Fprintln(sys.Stderr, "there are no skills to check")
+		_, _ = fmt.Fprintln(sys.Stderr, words.Say(text.NoSkillsToCheck{}))
 	}
 	return nil
 }
 
 // checkSkills looks at files, also where a gateway runs: it is for whoever writes them.
-func (g *globals) checkSkills(ctx context.Context, sys System, args []string) ([]skills.Skill, []skills.Problem, error) {
-	if len(args) == 1 {
-		return skills.Check(args[0], sys.Now())
-	}
+func (g *globals) checkSkills(ctx context.Context, sys System, args []string) (found []skills.Skill, problems []skills.Problem, words *text.Catalogue, err error) {
 	h, err := g.findHome(sys)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
+	}
+	if len(args) == 1 {
+		found, problems, err = skills.Check(args[0], sys.Now())
+		return found, problems, g.words(sys, h), err
 	}
 	cfg, err := g.loadClientConfig(sys, h)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
 	library := skillFiles(sys, h, cfg)
 	if library == nil {
-		return nil, nil, errSkillsOff
+		return nil, nil, nil, errSkillsOff
 	}
 	snap := library.Snapshot(ctx)
-	return snap.Skills(), snap.Problems(), nil
+	return snap.Skills(), snap.Problems(), text.For(cfg.Locale), nil
 }

@@ -13,6 +13,7 @@ import (
 	"picobot/gateway"
 	"picobot/internal/chat"
 	"picobot/internal/flow"
+	"picobot/internal/text"
 	"picobot/store"
 )
 
@@ -62,10 +63,9 @@ func newTurnsList(sys System, g *globals) *cobra.Command {
 				for i, t := range found {
 					items[i] = turnOf(t, ui)
 				}
-				header := []string{"ID", "STATUS", "SESSION", "MODEL", "STEPS", "TOKENS", "BEGUN", "TOOK"}
-				return printList(sys.Stdout, asJSON, items, header, func(t gateway.Turn) []string {
+				return printList(sys.Stdout, asJSON, items, columns(v.words, text.TableTurns{}), func(t gateway.Turn) []string {
 					return []string{
-						t.ID, turnState(t), t.SessionID, t.Model, fmt.Sprint(t.Steps),
+						t.ID, turnState(v.words, t), t.SessionID, t.Model, fmt.Sprint(t.Steps),
 						fmt.Sprint(t.Usage.PromptTokens + t.Usage.CompletionTokens), moment(t.CreatedAt), took(t, sys.Now()),
 					}
 				})
@@ -92,7 +92,7 @@ once; one that runs ends as soon as what it does has been stopped.`,
 		Args:              oneArg("ID"),
 		ValidArgsFunction: g.completeTurns(sys, chat.TurnQueued, chat.TurnRunning),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return g.asking(cmd.Context(), sys, func(c *api.Client) error {
+			return g.asking(cmd.Context(), sys, func(c *api.Client, words *text.Catalogue) error {
 				var t gateway.Turn
 				err := c.Post(cmd.Context(), api.Path("turns", args[0], "stop"), nil, nil, &t)
 				if refused, ok := errors.AsType[*api.Error](err); ok {
@@ -109,7 +109,7 @@ once; one that runs ends as soon as what it does has been stopped.`,
 				if asJSON {
 					return printJSON(sys.Stdout, t)
 				}
-				_, err = fmt.Fprintf(sys.Stdout, "turn %s: %s\n", t.ID, turnState(t))
+				_, err = fmt.Fprintln(sys.Stdout, words.Say(text.TurnIs{Turn: t.ID, State: turnState(words, t)}))
 				return err
 			})
 		},
@@ -143,9 +143,9 @@ func turnOf(t store.Turn, ui flow.UI) gateway.Turn {
 }
 
 // turnState is a turn's status for people.
-func turnState(t gateway.Turn) string {
+func turnState(words *text.Catalogue, t gateway.Turn) string {
 	if t.Status == chat.TurnRunning && t.CancelRequestedAt != 0 {
-		return "stopping"
+		return words.Say(text.TurnStopping{})
 	}
 	return string(t.Status)
 }

@@ -10,6 +10,7 @@ import (
 
 	"picobot/cli/terminal"
 	"picobot/gateway"
+	"picobot/internal/text"
 	"picobot/internal/tracing"
 	"picobot/store"
 )
@@ -40,7 +41,7 @@ where to see its run in the Temporal UI. What was said is in the session:
 				if asJSON {
 					return printJSON(sys.Stdout, shown)
 				}
-				return printTurn(sys.Stdout, shown, sys.Now())
+				return printTurn(sys.Stdout, v.words, shown, sys.Now())
 			})
 		},
 	}
@@ -48,26 +49,23 @@ where to see its run in the Temporal UI. What was said is in the session:
 	return cmd
 }
 
-func printTurn(out io.Writer, t gateway.TurnDetail, now time.Time) error {
-	lines := [][2]string{
-		{"id", t.ID}, {"status", turnState(t.Turn)}, {"session", t.SessionID}, {"channel", t.Channel}, {"chat", t.ChatID}, {"from", t.SenderID},
-		{"model", t.Model}, {"steps", fmt.Sprint(t.Steps)}, {"tokens", fmt.Sprintf("%d + %d", t.Usage.PromptTokens, t.Usage.CompletionTokens)},
-		{"accepted", moment(t.CreatedAt)}, {"begun", moment(t.StartedAt)}, {"ended", moment(t.FinishedAt)}, {"took", took(t.Turn, now)},
-		{"workflow", t.WorkflowID}, {"run", t.RunID}, {"trace", tracing.TraceID(t.ID)},
-	}
-	if err := printFields(out, lines); err != nil {
+func printTurn(out io.Writer, words *text.Catalogue, t gateway.TurnDetail, now time.Time) error {
+	err := printFields(out, columns(words, text.FieldsTurn{}), []string{
+		t.ID, turnState(words, t.Turn), t.SessionID, t.Channel, t.ChatID, t.SenderID,
+		t.Model, fmt.Sprint(t.Steps), fmt.Sprintf("%d + %d", t.Usage.PromptTokens, t.Usage.CompletionTokens),
+		moment(t.CreatedAt), moment(t.StartedAt), moment(t.FinishedAt), took(t.Turn, now),
+		t.WorkflowID, t.RunID, tracing.TraceID(t.ID), t.RunURL,
+	})
+	if err != nil {
 		return err
 	}
-	if t.RunURL != "" { // whole, however long: it is to be opened
-		_, _ = fmt.Fprintf(out, "look at it  %s\n", t.RunURL)
-	}
 	if t.Error != nil {
-		_, _ = fmt.Fprintf(out, "\nit failed (%s): %s\n", t.Error.Code, terminal.Clean(t.Error.Message))
+		_, _ = fmt.Fprintf(out, "\n%s\n", words.Say(text.TurnFailedBecause{Code: t.Error.Code, Detail: terminal.Clean(t.Error.Message)}))
 	}
 	_, _ = fmt.Fprintf(out, "\n%s\n", terminal.Clean(t.Content))
 	if len(t.ModelCalls) > 0 {
 		_, _ = fmt.Fprintln(out)
-		err := printList(out, false, t.ModelCalls, []string{"STEP", "ATTEMPT", "MODEL", "PROVIDER", "STATUS", "TOKENS", "TOOK"}, func(c gateway.ModelCall) []string {
+		err := printList(out, false, t.ModelCalls, columns(words, text.TableModelCalls{}), func(c gateway.ModelCall) []string {
 			status := c.Status
 			if c.Error != "" {
 				status += ": " + c.Error
@@ -85,7 +83,7 @@ func printTurn(out io.Writer, t gateway.TurnDetail, now time.Time) error {
 		return nil
 	}
 	_, _ = fmt.Fprintln(out)
-	return printList(out, false, t.ToolRuns, []string{"STEP", "TOOL", "STATUS", "BEGUN", "TOOK"}, func(r gateway.ToolRun) []string {
+	return printList(out, false, t.ToolRuns, columns(words, text.TableToolRuns{}), func(r gateway.ToolRun) []string {
 		end := r.FinishedAt
 		if end == 0 {
 			end = now.UnixMilli()
@@ -94,12 +92,16 @@ func printTurn(out io.Writer, t gateway.TurnDetail, now time.Time) error {
 	})
 }
 
-// printFields prints names and values, those that have one.
-func printFields(out io.Writer, lines [][2]string) error {
+// printFields prints names and values, those that have one. The last one is an address
+// to be opened: it is whole, however long.
+func printFields(out io.Writer, names, values []string) error {
 	var rows [][]string
-	for _, line := range lines {
-		if line[1] != "" {
-			rows = append(rows, []string{line[0], cell(line[1])})
+	for i, value := range values {
+		if i < len(values)-1 {
+			value = cell(value)
+		}
+		if value != "" {
+			rows = append(rows, []string{names[i], value})
 		}
 	}
 	_, err := io.WriteString(out, table(rows))

@@ -12,6 +12,7 @@ import (
 	"picobot/internal/config"
 	"picobot/internal/flow"
 	"picobot/internal/home"
+	"picobot/internal/text"
 	"picobot/store"
 )
 
@@ -21,6 +22,7 @@ type visit struct {
 	sys    System
 	home   home.Home
 	config config.Config
+	words  *text.Catalogue
 	client *api.Client  // nil = no gateway runs
 	reader *store.Store // nil = not opened yet
 }
@@ -35,7 +37,7 @@ func (g *globals) visit(ctx context.Context, sys System) (*visit, error) {
 	if err != nil {
 		return nil, err
 	}
-	v := &visit{sys: sys, home: h, config: cfg}
+	v := &visit{sys: sys, home: h, config: cfg, words: text.For(cfg.Locale)}
 	v.client, err = api.Connect(ctx, api.Options{
 		Home: h,
 		Addr: cfg.Gateway.Addr,
@@ -45,7 +47,7 @@ func (g *globals) visit(ctx context.Context, sys System) (*visit, error) {
 			}
 			return h.Token()
 		},
-		Say: func(text string) { _, _ = fmt.Fprintln(sys.Stderr, text) },
+		TemporalAway: func() { _, _ = fmt.Fprintln(sys.Stderr, v.words.Say(text.TemporalAway{})) },
 	})
 	if err != nil && !errors.Is(err, api.ErrNoGateway) {
 		return nil, err
@@ -95,13 +97,13 @@ func (g *globals) visiting(ctx context.Context, sys System, do func(v *visit) er
 }
 
 // asking runs a command that needs the running gateway.
-func (g *globals) asking(ctx context.Context, sys System, ask func(c *api.Client) error) error {
+func (g *globals) asking(ctx context.Context, sys System, ask func(c *api.Client, words *text.Catalogue) error) error {
 	return g.visiting(ctx, sys, func(v *visit) error {
 		c, err := v.gateway()
 		if err != nil {
 			return err
 		}
-		return ask(c)
+		return ask(c, v.words)
 	})
 }
 

@@ -19,8 +19,8 @@ type Options struct {
 	Addr string // the configured address, host:port
 	// Token is what the gateway is to be presented; it is asked for once one was found.
 	Token func() (string, error)
-	// Say tells the person what is wrong with the gateway that was found; nil = nobody.
-	Say func(text string)
+	// TemporalAway is told when the gateway cannot reach Temporal; nil = nobody.
+	TemporalAway func()
 }
 
 // How long a gateway that owns the home may take to answer (it may just be starting
@@ -33,20 +33,20 @@ const (
 // Connect finds the running gateway of a home. It fails with ErrNoGateway when there
 // is none. Close the client after use.
 func Connect(ctx context.Context, o Options) (*Client, error) {
-	if o.Say == nil {
-		o.Say = func(string) {}
+	if o.TemporalAway == nil {
+		o.TemporalAway = func() {}
 	}
 	hc := &http.Client{Transport: &http.Transport{}} // no proxy stands between a person and their own gateway
 	finder := connect.New(connect.Options{
-		Home:     o.Home,
-		Addr:     o.Addr,
-		Token:    o.Token,
-		Start:    func(context.Context, func(string)) error { return ErrNoGateway },
-		Started:  func(string) {},
-		Say:      o.Say,
-		Patience: patience,
-		Poll:     poll,
-		HTTP:     hc,
+		Home:         o.Home,
+		Addr:         o.Addr,
+		Token:        o.Token,
+		Start:        func(context.Context, func(string)) error { return ErrNoGateway },
+		Started:      func(string) {},
+		TemporalAway: o.TemporalAway,
+		Patience:     patience,
+		Poll:         poll,
+		HTTP:         hc,
 	})
 	c, err := connected(ctx, o, finder, hc)
 	if err != nil {

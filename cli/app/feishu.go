@@ -8,7 +8,6 @@ import (
 	"picobot/internal/chat"
 	"picobot/internal/config"
 	"picobot/internal/live"
-	"picobot/internal/text"
 	"picobot/internal/tools"
 	"picobot/store"
 )
@@ -38,7 +37,7 @@ func FeishuOptions(o Options) feishu.Options {
 	return feishu.Options{
 		AppID: cfg.AppID, AppSecret: cfg.AppSecret.Reveal(), Domain: cfg.Domain, AllowFrom: cfg.AllowFrom,
 		RequireMention: cfg.RequireMention, Agent: agent, ReplyInThread: cfg.ReplyInThread,
-		Texts: text.For(o.Config.Locale), Now: o.Now, Logger: o.Log.With("channel", chat.ChannelFeishu),
+		Texts: o.words(), Now: o.Now, Logger: o.Log.With("channel", chat.ChannelFeishu),
 	}
 }
 

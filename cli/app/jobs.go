@@ -34,7 +34,7 @@ func takeJobs(ctx context.Context, o Options, record *store.Store) error {
 	}
 	for _, p := range wrong {
 		o.Log.Warn("a job of the configuration is not as it should be", "path", p.Path, "problem", p.Message)
-		o.Say(fmt.Sprintf("a job of the configuration is not as it should be: %s", p))
+		o.Say(o.words().Say(text.JobIsWrong{Detail: p.String()}))
 	}
 	if err := record.ReplaceOwned(ctx, store.JobConfig, jobs); err != nil {
 		return fmt.Errorf("take over the jobs of the configuration: %w", err)
@@ -55,7 +55,7 @@ func builtin(cfg config.Config) []store.PutJob {
 
 // scheduled is what jobs are measured by, for the record.
 func scheduled(o Options) store.Scheduler {
-	texts := text.For(o.Config.Locale)
+	texts := o.words()
 	return store.Scheduler{
 		MisfirePolicy:       o.Config.Scheduler.MisfirePolicy,
 		MisfireGraceSeconds: o.Config.Scheduler.MisfireGraceSeconds,

@@ -8,6 +8,7 @@ import (
 	"picobot/cli/logging"
 	"picobot/internal/config"
 	"picobot/internal/home"
+	"picobot/internal/text"
 )
 
 // Options are what a running PicoBot is made from.
@@ -55,9 +56,9 @@ type EngineOptions struct {
 
 // Engine is a running embedded Temporal (engine.Server).
 type Engine interface {
-	Address() string   // host:port
-	UIURL() string     // http://host:port
-	Notices() []string // replaced ports, for a person
+	Address() string         // host:port
+	UIURL() string           // http://host:port
+	Notices() []text.Message // replaced ports, for a person
 	// Fresh reports that it started without anything in its files, and why.
 	Fresh() (fresh bool, reason string)
 	// BuildChanged reports that another build left the files; AcceptBuild records
@@ -73,3 +74,6 @@ type Engine interface {
 // StartEngine starts the embedded Temporal. It is a dependency, not an import, so
 // that everything but the binary itself builds without a Temporal server.
 type StartEngine func(ctx context.Context, o EngineOptions) (Engine, error)
+
+// words are the texts of the configured language.
+func (o Options) words() *text.Catalogue { return text.For(o.Config.Locale) }

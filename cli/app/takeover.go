@@ -3,12 +3,12 @@ package app
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net/http"
 	"time"
 
 	"picobot/cli/api"
 	"picobot/internal/home"
+	"picobot/internal/text"
 )
 
 // ErrYielded ends a gateway inside another command that gave the home up to a gateway
@@ -50,7 +50,7 @@ func takeHome(ctx context.Context, o Options, owner home.Owner) (*home.Lock, err
 				return nil, err
 			}
 			if granted = answer == nil; granted {
-				o.Say(fmt.Sprintf("taking the home over from the gateway inside `picobot agent` (process %d)", held.Owner.PID))
+				o.Say(o.words().Say(text.TakingOver{PID: held.Owner.PID}))
 			} else {
 				o.Log.Debug("the gateway inside an agent does not answer", "error", answer)
 			}

@@ -11,6 +11,7 @@ import (
 
 	"picobot/gateway"
 	"picobot/internal/config"
+	"picobot/internal/text"
 	"picobot/worker"
 )
 
@@ -64,7 +65,7 @@ func (r Runtime) embed(ctx context.Context, o Options, t *temporal, opts *client
 	}
 	open.add("the embedded temporal", func() error { return stop(e) })
 	for _, notice := range e.Notices() {
-		o.Say(notice)
+		o.Say(o.words().Say(notice))
 	}
 	if fresh, why := e.Fresh(); fresh {
 		o.Log.Info("the embedded temporal starts with empty files: what is unfinished goes on from the record", "why", why)
@@ -187,7 +188,7 @@ func (r Runtime) Temporal(ctx context.Context, o Options, ready func(Addresses))
 	}
 	defer func() { err = errors.Join(err, stop(e)) }()
 	if eo.Key == "" {
-		o.Say("whoever can run programs on this machine can use this Temporal: set temporal.api_key to have it ask for a key")
+		o.Say(o.words().Say(text.TemporalOpen{}))
 	}
 	ready(Addresses{Temporal: e.Address(), UI: e.UIURL()})
 	return (&temporal{engine: e}).watch(ctx)

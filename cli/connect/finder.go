@@ -32,8 +32,9 @@ type Options struct {
 	Start func(ctx context.Context, ready func(url string)) error
 	// Started is told when Start's gateway serves.
 	Started func(url string)
-	// Say tells the person what is wrong with the gateway that was found.
-	Say func(text string)
+	// TemporalAway is told when the gateway that was found cannot reach Temporal: messages
+	// are kept, and answers have to wait. It is told once.
+	TemporalAway func()
 	// Patience bounds how long a gateway may take to answer, its own start included.
 	Patience time.Duration
 	// Poll is the pause between two looks.

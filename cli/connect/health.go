@@ -40,7 +40,7 @@ func (f *Finder) answers(ctx context.Context, url string) error {
 	}
 	if health.Temporal != "" && health.Temporal != "ok" && !f.waiting {
 		f.waiting = true
-		f.o.Say("the gateway cannot reach Temporal: messages are kept and answered once it is back")
+		f.o.TemporalAway()
 	}
 	return nil
 }

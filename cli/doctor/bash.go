@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"picobot/cli/app"
+	"picobot/internal/text"
 	"picobot/internal/tools"
 )
 
@@ -21,12 +22,12 @@ func (e *examination) bash(context.Context) {
 	}
 	switch {
 	case state.Confined && len(state.Gaps) == 0:
-		e.ok("bash", "commands see of the home only workspace, media and skills, and write nowhere but to the workspace and among temporary files")
+		e.ok("bash", e.say(text.DoctorConfined{}))
 	case state.Confined:
-		e.ok("bash", "commands see of the home only workspace, media and skills, and write nowhere but to the workspace and among temporary files; what this kernel cannot prevent: %s", strings.Join(state.Gaps, "; "))
+		e.ok("bash", e.say(text.DoctorConfinedButFor{Gaps: strings.Join(state.Gaps, "; ")}))
 	case sandbox.AllowUnconfined:
-		e.warn("bash", "use a Linux kernel with Landlock, or unset tools.bash.allow_unconfined", "commands are not confined and run for every chat: %s", state.Reason)
+		e.warn("bash", text.DoctorForbidUnconfined{}, e.say(text.DoctorUnconfinedForAll{Detail: state.Reason}))
 	default:
-		e.warn("bash", "use a Linux kernel with Landlock; tools.bash.allow_unconfined lets other chats run commands all the same", "commands are not confined and run for the terminal only: %s", state.Reason)
+		e.warn("bash", text.DoctorAllowUnconfined{}, e.say(text.DoctorUnconfined{Detail: state.Reason}))
 	}
 }

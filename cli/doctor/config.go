@@ -1,15 +1,19 @@
 package doctor
 
-import "context"
+import (
+	"context"
+
+	"picobot/internal/text"
+)
 
 func (e *examination) config(context.Context) {
 	file := e.Config.File()
 	if file == "" {
-		file = "none, defaults are used"
+		file = e.say(text.DoctorNoConfig{})
 	}
-	e.ok("config", "%s", file)
+	e.ok("config", file)
 	_, jobs := e.Config.Jobs(e.Now())
 	for _, w := range append(e.Config.Warnings(), jobs...) {
-		e.warn("config", "edit the configuration", "%s", w)
+		e.warn("config", text.DoctorEditConfig{}, w.String())
 	}
 }

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 
 	"golang.org/x/sys/unix"
+
+	"picobot/internal/text"
 )
 
 // littleDisk is what PicoBot should have left: the record, Temporal's files and the
@@ -16,15 +18,15 @@ const littleDisk = 1 << 30
 func (e *examination) disk(context.Context) {
 	var fs unix.Statfs_t
 	if err := unix.Statfs(existing(e.Home.Dir), &fs); err != nil {
-		e.warn("disk", "look at the disk that "+e.Home.Dir+" is on", "%v", err)
+		e.warn("disk", text.DoctorDiskUnknown{Dir: e.Home.Dir}, err.Error())
 		return
 	}
 	free := uint64(fs.Bavail) * uint64(fs.Bsize) //nolint:unconvert // the types differ between systems
 	if free < littleDisk {
-		e.warn("disk", "make room: a full disk stops PicoBot", "%d MB are free", free>>20)
+		e.warn("disk", text.DoctorMakeRoom{}, e.say(text.DoctorDiskLittle{MB: int(free >> 20)}))
 		return
 	}
-	e.ok("disk", "%d GB are free", free>>30)
+	e.ok("disk", e.say(text.DoctorDisk{GB: int(free >> 30)}))
 }
 
 func (e *examination) workspaceDir() string {
@@ -39,16 +41,16 @@ func (e *examination) workspace(context.Context) {
 	dir := e.workspaceDir()
 	f, err := os.CreateTemp(dir, ".picobot-doctor-*")
 	if errors.Is(err, os.ErrNotExist) && unix.Access(existing(dir), unix.W_OK) == nil {
-		e.ok("workspace", "%s, made at the first start", dir)
+		e.ok("workspace", e.say(text.DoctorWorkspaceLater{Dir: dir}))
 		return
 	}
 	if err != nil {
-		e.fail("workspace", "make the directory writable, or set workspace to another one", "%v", err)
+		e.fail("workspace", text.DoctorWorkspaceWrong{}, err.Error())
 		return
 	}
 	_ = f.Close()
 	_ = os.Remove(f.Name())
-	e.ok("workspace", "%s", dir)
+	e.ok("workspace", dir)
 }
 
 // existing returns the directory, or the nearest one above it that is there.

@@ -2,11 +2,11 @@ package doctor
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"picobot/cli/app"
 	"picobot/internal/llm/catalog"
+	"picobot/internal/text"
 )
 
 // Status says how something is.
@@ -31,6 +31,7 @@ type Finding struct {
 type Options struct {
 	app.Options
 	Models *catalog.Catalog
+	Words  *text.Catalogue // what findings are said in
 }
 
 // patience bounds one check.
@@ -55,14 +56,16 @@ func Examine(ctx context.Context, o Options, report func(Finding)) {
 	}
 }
 
-func (e *examination) ok(check, format string, args ...any) {
-	e.report(Finding{Check: check, Status: OK, Detail: fmt.Sprintf(format, args...)})
+func (e *examination) say(m text.Message) string { return e.Words.Say(m) }
+
+func (e *examination) ok(check, detail string) {
+	e.report(Finding{Check: check, Status: OK, Detail: detail})
 }
 
-func (e *examination) warn(check, fix, format string, args ...any) {
-	e.report(Finding{Check: check, Status: Warn, Detail: fmt.Sprintf(format, args...), Fix: fix})
+func (e *examination) warn(check string, fix text.Message, detail string) {
+	e.report(Finding{Check: check, Status: Warn, Detail: detail, Fix: e.say(fix)})
 }
 
-func (e *examination) fail(check, fix, format string, args ...any) {
-	e.report(Finding{Check: check, Status: Fail, Detail: fmt.Sprintf(format, args...), Fix: fix})
+func (e *examination) fail(check string, fix text.Message, detail string) {
+	e.report(Finding{Check: check, Status: Fail, Detail: detail, Fix: e.say(fix)})
 }

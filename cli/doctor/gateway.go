@@ -4,11 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"net/http"
+	"strconv"
 
 	"picobot/internal/port"
+	"picobot/internal/text"
 )
 
 // health is what a gateway says of itself.
@@ -21,7 +22,7 @@ type health struct {
 }
 
 func (e *examination) home(context.Context) {
-	e.ok("home", "%s", e.Home.Dir)
+	e.ok("home", e.Home.Dir)
 }
 
 // runningGateway finds out who owns the home. What a gateway holds open only it can
@@ -29,7 +30,7 @@ func (e *examination) home(context.Context) {
 func (e *examination) runningGateway(ctx context.Context) {
 	owner, alive, err := e.Home.ReadOwner()
 	if err != nil {
-		e.fail("gateway", "delete "+e.Home.LockFile()+" while no gateway runs", "%v", err)
+		e.fail("gateway", text.DoctorDeleteLock{File: e.Home.LockFile()}, err.Error())
 		return
 	}
 	switch {
@@ -37,35 +38,35 @@ func (e *examination) runningGateway(ctx context.Context) {
 		e.port(ctx)
 		return
 	case owner.Address == "":
-		e.warn("gateway", "wait a moment and ask again", "process %d (%s) is just starting", owner.PID, owner.Command)
+		e.warn("gateway", text.DoctorAskAgain{}, e.say(text.DoctorStarting{PID: owner.PID, Command: owner.Command}))
 		return
 	}
 	h, err := e.ask(ctx, "http://"+owner.Address+"/health")
 	if err != nil {
-		e.fail("gateway", fmt.Sprintf("stop process %d and start it again", owner.PID), "process %d (%s) at %s does not answer: %v", owner.PID, owner.Command, owner.Address, err)
+		e.fail("gateway", text.DoctorRestart{PID: owner.PID}, e.say(text.DoctorSilent{PID: owner.PID, Command: owner.Command, Address: owner.Address, Detail: err.Error()}))
 		return
 	}
 	e.gateway = &h
 	if h.Worker != "ok" {
-		e.fail("gateway", "see its log", "process %d at %s: its worker says %q", owner.PID, owner.Address, h.Worker)
+		e.fail("gateway", text.DoctorSeeLog{}, e.say(text.DoctorWorkerIll{PID: owner.PID, Address: owner.Address, State: strconv.Quote(h.Worker)}))
 		return
 	}
-	e.ok("gateway", "process %d (%s) at %s", owner.PID, owner.Command, owner.Address)
+	e.ok("gateway", e.say(text.DoctorRunning{PID: owner.PID, Command: owner.Command, Address: owner.Address}))
 }
 
 // port says that no gateway runs, and whether one could.
 func (e *examination) port(ctx context.Context) {
 	l, err := port.Listen(ctx, e.Config.Gateway.Addr)
 	if taken, ok := errors.AsType[*port.TakenError](err); ok {
-		e.fail("gateway", "stop that process, or set gateway.addr to another address", "none runs, and none can start: %v", taken)
+		e.fail("gateway", text.DoctorAddressTaken{Key: "gateway.addr"}, e.say(text.DoctorNoGatewayCan{Detail: taken.Error()}))
 		return
 	}
 	if err != nil {
-		e.fail("gateway", "set gateway.addr to an address of this machine", "none runs, and none can start: %v", err)
+		e.fail("gateway", text.DoctorAddressWrong{}, e.say(text.DoctorNoGatewayCan{Detail: err.Error()}))
 		return
 	}
 	_ = l.Close()
-	e.warn("gateway", "start one with `picobot gateway`; `picobot agent` starts one by itself", "none runs")
+	e.warn("gateway", text.DoctorStartGateway{}, e.say(text.DoctorNoGateway{}))
 }
 
 // maxHealth bounds what is read of a gateway's answer.

@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"image"
 	"image/png"
 	"maps"
@@ -16,6 +15,7 @@ import (
 	"picobot/internal/chat"
 	"picobot/internal/config"
 	"picobot/internal/llm"
+	"picobot/internal/text"
 )
 
 // models asks each configured model for a word. All at once: one that hangs must not
@@ -45,10 +45,10 @@ func (e *examination) unused(ctx context.Context) {
 			continue
 		}
 		if err := p.Ping(ctx); err != nil {
-			e.fail("provider "+p.Name, adviceFor(err), "%s", e.Scrub.Text(err.Error()))
+			e.fail("provider "+p.Name, adviceFor(err), e.Scrub.Text(err.Error()))
 			continue
 		}
-		e.ok("provider "+p.Name, "answers; no model is configured for it")
+		e.ok("provider "+p.Name, e.say(text.DoctorProvider{}))
 	}
 }
 
@@ -56,21 +56,20 @@ func (e *examination) model(ctx context.Context, name string) Finding {
 	check := "model " + name
 	cfg := e.Config.Models[name]
 	if e.Config.Providers[cfg.Provider].Type == config.ProviderOffline {
-		return Finding{check, Warn, "the offline model knows a few fixed commands only",
-			"set OPENAI_API_KEY or ANTHROPIC_API_KEY, or configure a provider"}
+		return Finding{check, Warn, e.say(text.DoctorModelOffline{}), e.say(text.DoctorConfigureModel{})}
 	}
 	provider, model, window, err := e.Models.Model(name)
 	if err != nil {
-		return Finding{check, Fail, err.Error(), "correct the configuration"}
+		return Finding{check, Fail, err.Error(), e.say(text.DoctorCorrectConfig{})}
 	}
 	model.MaxOutputTokens = aWord
-	p := probe{provider: provider, model: model}
+	p := probe{words: e.Words, provider: provider, model: model}
 	if err := p.ask(ctx, llm.Request{Model: model}); err != nil {
-		return Finding{check, Fail, e.Scrub.Text(err.Error()), adviceFor(err)}
+		return Finding{check, Fail, e.Scrub.Text(err.Error()), e.say(adviceFor(err))}
 	}
-	detail := fmt.Sprintf("%s at %s answers; %s; window %d tokens (as configured)", model.ID, cfg.Provider, strings.Join(p.abilities(ctx), ", "), window)
-	if p.missing != "" {
-		return Finding{check, Warn, detail, p.missing}
+	detail := e.say(text.DoctorModel{Model: model.ID, Provider: cfg.Provider, Abilities: strings.Join(p.abilities(ctx), ", "), Window: window})
+	if p.missing != nil {
+		return Finding{check, Warn, detail, e.say(p.missing)}
 	}
 	return Finding{Check: check, Status: OK, Detail: detail}
 }
@@ -79,28 +78,29 @@ func (e *examination) model(ctx context.Context, name string) Finding {
 const aWord = 16
 
 // adviceFor says what a person can do about a refusal.
-func adviceFor(err error) string {
+func adviceFor(err error) text.Message {
 	switch llm.KindOf(err) {
 	case llm.KindAuth:
-		return "set the provider's api_key to one that the endpoint takes"
+		return text.DoctorAuth{}
 	case llm.KindQuota:
-		return "top up the account, or configure another provider"
+		return text.DoctorQuota{}
 	case llm.KindNotFound:
-		return "check the model's name and the provider's base_url"
+		return text.DoctorModelUnknown{}
 	case llm.KindTransport, llm.KindTimeout:
-		return "check the provider's base_url and the network"
+		return text.DoctorUnreachable{}
 	case llm.KindRateLimited, llm.KindOverloaded, llm.KindServer, llm.KindIncomplete:
-		return "try again in a while"
+		return text.DoctorLater{}
 	default:
-		return "see what the endpoint says"
+		return text.DoctorSeeEndpoint{}
 	}
 }
 
 // probe finds out what an endpoint can do.
 type probe struct {
+	words    *text.Catalogue
 	provider llm.Provider
 	model    llm.Model
-	missing  string // what to do about what is configured and not there
+	missing  text.Message // what to do about what is configured and not there; nil = nothing is
 }
 
 func (p *probe) ask(ctx context.Context, req llm.Request) error {
@@ -114,31 +114,31 @@ func (p *probe) ask(ctx context.Context, req llm.Request) error {
 // abilities lists what works. Only a clear refusal counts as "no": an endpoint that
 // is busy says nothing about what it can do.
 func (p *probe) abilities(ctx context.Context) []string {
-	tools := p.try(ctx, "tools", "this model cannot call tools: use another one for agents", llm.Request{Model: p.model, Tools: []llm.Tool{{
+	tools := p.try(ctx, text.AbleTools{}, text.DoctorNeedsTools{}, llm.Request{Model: p.model, Tools: []llm.Tool{{
 		Name: "nothing", Description: "Does nothing.", Parameters: json.RawMessage(`{"type":"object","properties":{}}`)}}})
-	streaming := "streaming off"
+	streaming := p.words.Say(text.StreamingOff{})
 	if p.model.Stream {
-		streaming = "streaming" // the first question was streamed
+		streaming = p.words.Say(text.AbleStreaming{}) // the first question was streamed
 	}
-	vision := "no vision"
+	vision := p.words.Say(text.NotAble{What: p.words.Say(text.AbleVision{})})
 	if p.model.Vision {
-		vision = p.try(ctx, "vision", `set "vision": false for this model`, llm.Request{Model: p.model, Messages: []llm.Message{{
+		vision = p.try(ctx, text.AbleVision{}, text.DoctorNeedsNoVision{}, llm.Request{Model: p.model, Messages: []llm.Message{{
 			Message: chat.Message{Role: chat.RoleUser, Content: "Say ok."}, Images: []llm.Image{{MIME: "image/png", Data: dot()}}}}})
 	}
 	return []string{tools, streaming, vision}
 }
 
-func (p *probe) try(ctx context.Context, what, missing string, req llm.Request) string {
-	err := p.ask(ctx, req)
+func (p *probe) try(ctx context.Context, able, missing text.Message, req llm.Request) string {
+	what, err := p.words.Say(able), p.ask(ctx, req)
 	refused, ok := errors.AsType[*llm.Error](err)
 	switch {
 	case err == nil:
 		return what
 	case ok && refused.Kind == llm.KindBadRequest:
 		p.missing = missing
-		return "no " + what
+		return p.words.Say(text.NotAble{What: what})
 	default:
-		return what + " unknown"
+		return p.words.Say(text.MaybeAble{What: what})
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"picobot/cli/app"
+	"picobot/internal/text"
 )
 
 // maxSkippedSkills bounds how many are named one by one.
@@ -14,19 +15,19 @@ const maxSkippedSkills = 20
 func (e *examination) skills(ctx context.Context) {
 	library := app.Skills(e.Options.Options, nil)
 	if library == nil {
-		e.ok("skills", "they are switched off by skills.enabled")
+		e.ok("skills", e.say(text.DoctorSkillsOff{}))
 		return
 	}
 	snap := library.Snapshot(ctx)
 	skipped := snap.Skipped()
 	for i, p := range skipped {
 		if i == maxSkippedSkills {
-			e.warn("skills", "see `picobot skills check`", "%d more were skipped", len(skipped)-i)
+			e.warn("skills", text.DoctorCheckSkills{}, e.say(text.DoctorMoreSkipped{Number: len(skipped) - i}))
 			break
 		}
-		e.warn("skills", "correct or delete "+p.Path, "%s was skipped: %s", p.Name, p.Message)
+		e.warn("skills", text.DoctorCorrectSkill{Path: p.Path}, e.say(text.DoctorSkillSkipped{Name: p.Name, Detail: p.Message}))
 	}
 	if len(skipped) == 0 {
-		e.ok("skills", "%d, of which %d are switched on", len(snap.Skills()), len(snap.Enabled()))
+		e.ok("skills", e.say(text.DoctorSkills{Number: len(snap.Skills()), On: len(snap.Enabled())}))
 	}
 }

@@ -4,27 +4,28 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"strconv"
 
+	"picobot/internal/text"
 	"picobot/store"
 )
 
 func (e *examination) store(ctx context.Context) {
-	const restore = "stop PicoBot and put a backup in its place, or move it away to begin anew"
 	if e.gateway != nil && e.gateway.Store != "ok" {
-		e.fail("store", "see the gateway's log; is the disk full?", "the gateway says %q", e.gateway.Store)
+		e.fail("store", text.DoctorDiskFull{}, e.say(text.DoctorGatewaySays{State: strconv.Quote(e.gateway.Store)}))
 		return
 	}
 	report, err := store.Inspect(ctx, e.Home.StorageDB())
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		e.ok("store", "there is none yet: the first start makes it")
+		e.ok("store", e.say(text.DoctorNoStore{}))
 	case errors.Is(err, store.ErrSchemaTooNew):
-		e.fail("store", "use the newer build of PicoBot that made it", "%v", err)
+		e.fail("store", text.DoctorNewerBuild{}, err.Error())
 	case err != nil:
-		e.fail("store", restore, "%v", err)
+		e.fail("store", text.DoctorRestore{}, err.Error())
 	case report.Damage != "":
-		e.fail("store", restore, "the record is damaged: %s", report.Damage)
+		e.fail("store", text.DoctorRestore{}, e.say(text.DoctorDamaged{Detail: report.Damage}))
 	default:
-		e.ok("store", "schema %d, %d sessions, %d messages", report.Schema, report.Sessions, report.Messages)
+		e.ok("store", e.say(text.DoctorStore{Schema: int(report.Schema), Sessions: int(report.Sessions), Messages: int(report.Messages)}))
 	}
 }

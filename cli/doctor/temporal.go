@@ -3,28 +3,30 @@ package doctor
 import (
 	"context"
 	"errors"
+	"strconv"
 
 	"picobot/cli/app"
 	"picobot/internal/config"
 	"picobot/internal/port"
+	"picobot/internal/text"
 )
 
 func (e *examination) temporal(ctx context.Context) {
 	cfg := e.Config.Temporal
 	if cfg.Mode == config.TemporalExternal {
 		if err := app.CheckTemporal(ctx, e.Options.Options); err != nil {
-			e.fail("temporal", "start it, or correct temporal.address, namespace, api_key and tls", "%s at %s: %v", cfg.Namespace, cfg.Address, err)
+			e.fail("temporal", text.DoctorCorrectTemporal{}, e.say(text.DoctorExternalIll{Namespace: cfg.Namespace, Address: cfg.Address, Detail: err.Error()}))
 			return
 		}
-		e.ok("temporal", "external, %s at %s", cfg.Namespace, cfg.Address)
+		e.ok("temporal", e.say(text.DoctorExternal{Namespace: cfg.Namespace, Address: cfg.Address}))
 		return
 	}
 	if e.gateway != nil {
 		if e.gateway.Temporal != "ok" {
-			e.fail("temporal", "see the gateway's log", "the gateway says %q", e.gateway.Temporal)
+			e.fail("temporal", text.DoctorSeeLog{}, e.say(text.DoctorGatewaySays{State: strconv.Quote(e.gateway.Temporal)}))
 			return
 		}
-		e.ok("temporal", "embedded, its web UI is at %s", e.gateway.UIURL)
+		e.ok("temporal", e.say(text.DoctorEmbeddedRuns{URL: e.gateway.UIURL}))
 		return
 	}
 	for key, addr := range map[string]string{"temporal.address": cfg.Address, "temporal.ui_addr": cfg.UIAddr} {
@@ -33,12 +35,12 @@ func (e *examination) temporal(ctx context.Context) {
 		}
 		l, err := port.Listen(ctx, addr)
 		if taken, ok := errors.AsType[*port.TakenError](err); ok {
-			e.fail("temporal", "stop that process, or set "+key+" to another address", "%v", taken)
+			e.fail("temporal", text.DoctorAddressTaken{Key: key}, taken.Error())
 			return
 		}
 		if err == nil {
 			_ = l.Close()
 		}
 	}
-	e.ok("temporal", "embedded, starts with the gateway; its files are in %s", e.Home.TemporalDir())
+	e.ok("temporal", e.say(text.DoctorEmbedded{Dir: e.Home.TemporalDir()}))
 }

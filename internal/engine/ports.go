@@ -10,6 +10,7 @@ import (
 	"go.temporal.io/server/common/primitives"
 
 	"picobot/internal/port"
+	"picobot/internal/text"
 )
 
 // PortTakenError says that something else listens on an address that the
@@ -25,7 +26,7 @@ type endpoint struct {
 type ports struct {
 	frontend endpoint
 	internal map[primitives.ServiceName]int
-	notice   string
+	notice   text.Message
 	held     []net.Listener
 }
 
@@ -57,7 +58,9 @@ func dialHost(ip string) string {
 // be handed a listener.
 func choosePorts(ctx context.Context, o Options) (ports, error) {
 	p := ports{internal: map[primitives.ServiceName]int{}}
-	ln, notice, err := listen(ctx, o.Address, o.AddressFixed, "Temporal")
+	ln, notice, err := listen(ctx, o.Address, o.AddressFixed, func(taken string, used int) text.Message {
+		return text.TemporalPortReplaced{Taken: taken, Used: used}
+	})
 	if err != nil {
 		return ports{}, err
 	}
@@ -85,20 +88,19 @@ func (p *ports) release() {
 
 // listen opens addr or, when it is taken and not fixed, a free port of the same
 // host and a notice that says so.
-func listen(ctx context.Context, addr string, fixed bool, what string) (net.Listener, string, error) {
+func listen(ctx context.Context, addr string, fixed bool, replaced func(taken string, used int) text.Message) (net.Listener, text.Message, error) {
 	ln, err := port.Listen(ctx, addr)
 	var taken *PortTakenError
 	if err == nil || fixed || !errors.As(err, &taken) {
-		return ln, "", err
+		return ln, nil, err
 	}
 	host, old, err := net.SplitHostPort(addr)
 	if err != nil {
-		return nil, "", fmt.Errorf("address %q is not host:port: %w", addr, err)
+		return nil, nil, fmt.Errorf("address %q is not host:port: %w", addr, err)
 	}
 	ln, err = port.Listen(ctx, net.JoinHostPort(host, "0"))
 	if err != nil {
-		return nil, "", err
+		return nil, nil, err
 	}
-	now := ln.Addr().(*net.TCPAddr).Port
-	return ln, fmt.Sprintf("port %s is taken, using %d instead for %s", old, now, what), nil
+	return ln, replaced(old, ln.Addr().(*net.TCPAddr).Port), nil
 }

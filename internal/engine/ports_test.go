@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"go.temporal.io/server/common/primitives"
+
+	"picobot/internal/text"
 )
 
 // taken listens on a port until the test ends.
@@ -34,7 +36,9 @@ func TestTakenDefaultPortsAreReplacedWithANotice(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !slices.ContainsFunc(s.Notices(), func(n string) bool { return strings.Contains(n, "port "+port+" is taken, using ") }) {
+		if !slices.ContainsFunc(s.Notices(), func(n text.Message) bool {
+			return strings.Contains(text.For(text.English).Say(n), "port "+port+" is taken, using ")
+		}) {
 			t.Errorf("no notice about %s in %q", port, s.Notices())
 		}
 	}

@@ -6,11 +6,14 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"slices"
 	"sync"
 	"time"
 
 	"github.com/gofrs/flock"
 	"google.golang.org/grpc"
+
+	"picobot/internal/text"
 )
 
 const (
@@ -28,7 +31,7 @@ type Server struct {
 	ui       *uiServer
 	conn     *grpc.ClientConn
 	lock     *flock.Flock
-	notices  []string
+	notices  []text.Message
 
 	mu    sync.Mutex
 	build string // what the record of the files says
@@ -61,7 +64,9 @@ func Start(ctx context.Context, opts Options) (_ *Server, err error) {
 	}
 	// The web UI's port first: nothing has been touched yet when it is refused.
 	if !o.NoUI {
-		ln, notice, err := listen(ctx, o.UIAddress, o.UIFixed, "the Temporal UI")
+		ln, notice, err := listen(ctx, o.UIAddress, o.UIFixed, func(taken string, used int) text.Message {
+			return text.UIPortReplaced{Taken: taken, Used: used}
+		})
 		if err != nil {
 			return nil, err
 		}
@@ -105,9 +110,9 @@ func (s *Server) acquire() error {
 	return nil
 }
 
-func (s *Server) note(line string) {
-	if line != "" {
-		s.notices = append(s.notices, line)
+func (s *Server) note(m text.Message) {
+	if m != nil {
+		s.notices = append(s.notices, m)
 	}
 }
 
@@ -143,8 +148,8 @@ func (s *Server) UILoginURL() string {
 	return s.ui.loginURL()
 }
 
-// Notices are lines for a person: which ports were replaced.
-func (s *Server) Notices() []string { return append([]string(nil), s.notices...) }
+// Notices are for a person: which ports were replaced.
+func (s *Server) Notices() []text.Message { return slices.Clone(s.notices) }
 
 // Fresh reports that the server started without anything in its files, and why.
 // Its caller then rebuilds schedules and open work from the record.

@@ -25,11 +25,6 @@ type (
 	// SessionReadOnly answers a command that would change a session of another channel, or
 	// one that was deleted.
 	SessionReadOnly struct{ msg }
-	// CommandFailed answers a command that met an error.
-	CommandFailed struct {
-		msg
-		Name, Detail string
-	}
 	// NoSuchDialog answers /use and /switch that name nothing.
 	NoSuchDialog struct {
 		msg

@@ -118,8 +118,6 @@ type (
 		msg
 		Seconds int
 	}
-	// StoreUnavailable is said when a message could not be written down.
-	StoreUnavailable struct{ msg }
 )
 
 // What is said while a turn runs whose model fails. Why is one of the texts below.

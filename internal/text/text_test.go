@@ -250,3 +250,13 @@ func parseFile(t *testing.T, name string) *ast.File {
 	require.NoError(t, err)
 	return f
 }
+
+// What names several things names the same ones in every language.
+func TestTextsOfSeveralPartsHaveAsManyInEveryLanguage(t *testing.T) {
+	parts := func(text string) int {
+		return strings.Count(regexp.MustCompile(`\{[^}]*\}`).ReplaceAllString(text, ""), "|")
+	}
+	for m, text := range english {
+		require.Equal(t, parts(text), parts(chinese[m]), reflect.TypeOf(m).Name())
+	}
+}
