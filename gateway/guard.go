@@ -72,7 +72,7 @@ func (s *Server) gate(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch {
 		case !s.guard.host(r):
-			s.writeError(w, r, &httpError{http.StatusForbidden, "forbidden_host", fmt.Sprintf("%q is no address or name of this gateway: use %s", r.Host, s.Addr())})
+			s.writeError(w, r, &httpError{http.StatusForbidden, "forbidden_host", fmt.Sprintf("%q is no address or name of this gateway: use %s, or name the origin that clients see in gateway.allowed_origins", r.Host, s.Addr())})
 		case !s.guard.origin(r):
 			s.writeError(w, r, &httpError{http.StatusForbidden, "forbidden_origin", "pages of this origin may not use the gateway: add it to gateway.allowed_origins"})
 		default:

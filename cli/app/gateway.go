@@ -167,7 +167,7 @@ func (r Runtime) Gateway(ctx context.Context, o Options, ready func(Addresses)) 
 			return err
 		}
 	}
-	addresses := Addresses{Gateway: "http://" + server.Addr(), Temporal: temporal.address, UI: temporal.ui}
+	addresses := Addresses{Gateway: home.URL(server.Addr()), Temporal: temporal.address, UI: temporal.ui}
 	owner.Address, owner.TemporalAddress, owner.UIURL = server.Addr(), temporal.address, temporal.ui
 	if err := lock.Update(owner); err != nil {
 		return err

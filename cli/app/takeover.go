@@ -71,6 +71,6 @@ func askForHome(ctx context.Context, o Options, addr string) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, yieldTimeout)
 	defer cancel()
-	c := api.New("http://"+addr, token, &http.Client{Transport: &http.Transport{DisableKeepAlives: true}})
+	c := api.New(home.URL(addr), token, &http.Client{Transport: &http.Transport{DisableKeepAlives: true}})
 	return c.Post(ctx, api.Path("yield"), nil, nil, nil)
 }

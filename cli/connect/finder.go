@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"net/http"
 	"sync"
 	"time"
@@ -119,12 +118,12 @@ func (f *Finder) locate(ctx context.Context) (url string, meant bool, err error)
 		switch {
 		case alive && owner.Address != "":
 			// Whoever owns the home may just be stopping: then look again.
-			if url := baseURL(owner.Address); f.answers(ctx, url) == nil {
+			if url := home.URL(owner.Address); f.answers(ctx, url) == nil {
 				return url, true, nil
 			}
 		case alive: // it is starting
 		default:
-			if url := baseURL(f.o.Addr); url != "" && f.answers(ctx, url) == nil {
+			if url := home.URL(f.o.Addr); url != "" && f.answers(ctx, url) == nil {
 				return url, false, nil
 			}
 			if f.givesWay() {
@@ -252,20 +251,4 @@ func (f *Finder) Close() error {
 		return nil
 	}
 	return g.err
-}
-
-// baseURL is where a listener at addr is reached from this machine; "" when that
-// cannot be told.
-func baseURL(addr string) string {
-	host, port, err := net.SplitHostPort(addr)
-	if err != nil || port == "0" {
-		return ""
-	}
-	switch ip := net.ParseIP(host); {
-	case host == "" || ip != nil && ip.IsUnspecified() && ip.To4() != nil:
-		host = "127.0.0.1"
-	case ip != nil && ip.IsUnspecified():
-		host = "::1"
-	}
-	return "http://" + net.JoinHostPort(host, port)
 }

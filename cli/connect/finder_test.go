@@ -282,19 +282,3 @@ func TestPersonIsToldOnceThatAnswersHaveToWait(t *testing.T) {
 		t.Errorf("told %d times", told)
 	}
 }
-
-func TestAddressesThatMeanEveryInterfaceAreReachedOnThisMachine(t *testing.T) {
-	for addr, want := range map[string]string{
-		"0.0.0.0:80":        "http://127.0.0.1:80",
-		":80":               "http://127.0.0.1:80",
-		"[::]:80":           "http://[::1]:80",
-		"127.0.0.1:80":      "http://127.0.0.1:80",
-		"picobot.local:80":  "http://picobot.local:80",
-		"127.0.0.1:0":       "",
-		"not an address at": "",
-	} {
-		if got := baseURL(addr); got != want {
-			t.Errorf("%s: got %q, want %q", addr, got, want)
-		}
-	}
-}

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"strconv"
 
+	"picobot/internal/home"
 	"picobot/internal/port"
 	"picobot/internal/text"
 )
@@ -41,7 +42,7 @@ func (e *examination) runningGateway(ctx context.Context) {
 		e.warn("gateway", text.DoctorAskAgain{}, e.say(text.DoctorStarting{PID: owner.PID, Command: owner.Command}))
 		return
 	}
-	h, err := e.ask(ctx, "http://"+owner.Address+"/health")
+	h, err := e.ask(ctx, home.URL(owner.Address)+"/health")
 	if err != nil {
 		e.fail("gateway", text.DoctorRestart{PID: owner.PID}, e.say(text.DoctorSilent{PID: owner.PID, Command: owner.Command, Address: owner.Address, Detail: err.Error()}))
 		return
