@@ -42,6 +42,7 @@ type event struct {
 	tries   int
 	acked   bool
 	refused int // acknowledgements that were not 200
+	inTime  int // tries that were answered before they would be made again
 	deliver int // how often it must be delivered although acknowledged
 }
 
@@ -151,7 +152,13 @@ func (s *Server) tell(e *event) {
 			before := e.refused
 			s.mu.Unlock()
 			sock.event(e)
-			s.await(func() bool { return e.acked || e.refused > before }, s.config.AckWithin)
+			answered := s.await(func() bool { return e.acked || e.refused > before }, s.config.AckWithin)
+			s.mu.Lock()
+			if answered {
+				e.inTime++
+			}
+			s.happened()
+			s.mu.Unlock()
 		}
 		s.mu.Lock()
 		done := e.acked && e.deliver == 0
@@ -171,22 +178,22 @@ func (s *Server) tell(e *event) {
 	}
 }
 
-// await waits until done says so, for at most that long.
-func (s *Server) await(done func() bool, most time.Duration) {
+// await waits until done says so, for at most that long, and reports whether it did.
+func (s *Server) await(done func() bool, most time.Duration) bool {
 	end := time.After(most)
 	for {
 		s.mu.Lock()
 		is, changed := done(), s.changed
 		s.mu.Unlock()
 		if is {
-			return
+			return true
 		}
 		select {
 		case <-changed:
 		case <-end:
-			return
+			return false
 		case <-s.done:
-			return
+			return false
 		}
 	}
 }
@@ -195,6 +202,7 @@ func (s *Server) await(done func() bool, most time.Duration) {
 type Told struct {
 	Events  int
 	Tries   int
+	InTime  int // tries that were answered, either way, before Feishu would have tried again
 	Refused int
 	Waiting int // not acknowledged yet
 }
@@ -207,6 +215,7 @@ func (s *Server) Told() Told {
 	for _, e := range slices.Collect(maps.Values(s.events)) {
 		t.Events++
 		t.Tries += e.tries
+		t.InTime += e.inTime
 		t.Refused += e.refused
 		if !e.acked {
 			t.Waiting++
