@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"mime"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -134,8 +135,7 @@ func answer(status int, header http.Header, body []byte, out any) error {
 		Code int    `json:"code"`
 		Msg  string `json:"msg"`
 	}
-	isJSON := json.Unmarshal(body, &head) == nil
-	if status < 300 && isJSON && head.Code == 0 {
+	if json.Unmarshal(body, &head) == nil && status < 300 && head.Code == 0 {
 		if out == nil {
 			return nil
 		}
@@ -145,9 +145,6 @@ func answer(status int, header http.Header, body []byte, out any) error {
 		return nil
 	}
 	e := &Error{Status: status, Code: head.Code, Msg: brief.Cut(head.Msg, maxMsg), LogID: header.Get("X-Tt-Logid")}
-	if !isJSON && status < 300 {
-		e.Status = http.StatusBadGateway // something on the way answered: nobody knows what was done
-	}
 	if s, err := strconv.Atoi(header.Get("X-Ogw-Ratelimit-Reset")); err == nil && s > 0 {
 		e.RetryAfter = time.Duration(s) * time.Second
 	}
@@ -190,6 +187,10 @@ func (a *api) downloadOnce(ctx context.Context, token, messageID, key, kind stri
 		}
 		return nil, "", answer(resp.StatusCode, resp.Header, body, nil)
 	}
+	disposition := resp.Header.Get("Content-Disposition")
+	if kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type")); kind == "text/html" && disposition == "" {
+		return nil, "", answer(resp.StatusCode, resp.Header, nil, nil) // a page, not a file: those come as attachments
+	}
 	data, err := io.ReadAll(io.LimitReader(resp.Body, most+1))
 	switch {
 	case err != nil:
@@ -199,7 +200,7 @@ func (a *api) downloadOnce(ctx context.Context, token, messageID, key, kind stri
 	case len(data) == 0:
 		return nil, "", errors.New("it is empty")
 	}
-	return data, fileName(resp.Header.Get("Content-Disposition")), nil
+	return data, fileName(disposition), nil
 }
 
 const downloadTimeout = 90 * time.Second

@@ -29,6 +29,7 @@ type Channel struct {
 	shows  *shows // nil = nothing is shown while a turn runs
 
 	state  atomic.Value           // string
+	unwell atomic.Int64           // ms, since when it is not OK; 0 = it is
 	bot    atomic.Value           // string, the bot's open_id
 	event  atomic.Int64           // ms, the last event
 	why    atomic.Pointer[string] // what was logged last of what is wrong; nil = nothing is
@@ -38,16 +39,33 @@ type Channel struct {
 // Channel returns what receives messages for the app, and gives them to ingest.
 func (a *App) Channel(ingest Ingest) *Channel {
 	c := &Channel{app: a, ingest: ingest, log: a.log}
-	c.state.Store(Connecting)
 	c.bot.Store("")
+	c.is(Connecting)
 	if a.opts.Hub != nil {
 		c.shows = newShows(a)
 	}
 	return c
 }
 
-// Status says how the channel is: Connecting, OK or Failing.
-func (c *Channel) Status() string { return c.state.Load().(string) }
+// Status says how the channel is: Connecting, OK or Failing. To be connecting for long
+// is to fail: nobody who writes is heard.
+func (c *Channel) Status() string {
+	state, since := c.state.Load().(string), c.unwell.Load()
+	if state == Connecting && since != 0 && c.app.opts.Now().Sub(time.UnixMilli(since)) > c.app.opts.Timing.Unwell {
+		return Failing
+	}
+	return state
+}
+
+// is takes down how the channel is.
+func (c *Channel) is(state string) {
+	if state == OK {
+		c.unwell.Store(0)
+	} else {
+		c.unwell.CompareAndSwap(0, c.app.opts.Now().UnixMilli())
+	}
+	c.state.Store(state)
+}
 
 func (c *Channel) botID() string { return c.bot.Load().(string) }
 
@@ -93,7 +111,7 @@ func (c *Channel) failed(what string, err error) {
 	if isSetup(err) {
 		state = Failing
 	}
-	c.state.Store(state)
+	c.is(state)
 	why := what + ": " + redact(err.Error())
 	if before := c.why.Swap(&why); before != nil && *before == why {
 		return // it was said

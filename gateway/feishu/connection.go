@@ -183,7 +183,7 @@ func (c *Channel) stayConnected(ctx context.Context) {
 		now.end()
 		now, spare = next, c.newLine()
 		c.heard()
-		c.state.Store(OK)
+		c.is(OK)
 		c.why.Store(nil)
 		c.log.Info("connected to feishu", "bot", c.botID())
 		why := c.watch(ctx, now)
@@ -198,7 +198,7 @@ func (c *Channel) stayConnected(ctx context.Context) {
 			continue
 		}
 		now.end()
-		c.state.Store(Connecting)
+		c.is(Connecting)
 		if sleep(ctx, wait.next()) != nil {
 			return
 		}

@@ -40,7 +40,7 @@ var classes = map[int]class{
 // Error is what Feishu answered instead of what it was asked for.
 type Error struct {
 	Status     int    // of HTTP
-	Code       int    // Feishu's; 0 = the answer was none of Feishu's
+	Code       int    // Feishu's; 0 = the answer was none of Feishu's, and nobody knows what was done
 	Msg        string // Feishu's words, bounded
 	LogID      string // by which Feishu's support finds the request
 	RetryAfter time.Duration
@@ -49,7 +49,7 @@ type Error struct {
 // Error implements error.
 func (e *Error) Error() string {
 	if e.Code == 0 {
-		return fmt.Sprintf("feishu answered with HTTP status %d", e.Status)
+		return fmt.Sprintf("something on the way answered instead of feishu (HTTP status %d): if there is a proxy, let it through to feishu", e.Status)
 	}
 	s := fmt.Sprintf("feishu refused it (code %d): %s", e.Code, e.Msg)
 	if e.LogID != "" {
@@ -64,7 +64,19 @@ type notAskedError struct{ err error }
 func (e *notAskedError) Error() string { return "feishu cannot be reached: " + e.err.Error() }
 func (e *notAskedError) Unwrap() error { return e.err }
 
+// pausedError says that a chat is left alone for now: Feishu asked for that.
+type pausedError struct{ after time.Duration }
+
+func (e *pausedError) Error() string {
+	return fmt.Sprintf("feishu takes no more messages for this chat for now: the next try is in %s", e.after.Round(time.Second))
+}
+
 func classOf(err error) class {
+	_, notAsked := errors.AsType[*notAskedError](err) // whatever kept it from being asked
+	_, paused := errors.AsType[*pausedError](err)
+	if notAsked || paused {
+		return later
+	}
 	if e, ok := errors.AsType[*Error](err); ok {
 		switch c, known := classes[e.Code]; {
 		case known:
@@ -76,9 +88,6 @@ func classOf(err error) class {
 		}
 		return content
 	}
-	if _, ok := errors.AsType[*notAskedError](err); ok {
-		return later
-	}
 	return unknown
 }
 
@@ -89,6 +98,9 @@ func refused(err error) bool { return err != nil && classOf(err) != unknown }
 func retryAfter(err error) time.Duration {
 	if e, ok := errors.AsType[*Error](err); ok && e.RetryAfter > 0 {
 		return min(e.RetryAfter, maxRetryAfter)
+	}
+	if e, ok := errors.AsType[*pausedError](err); ok {
+		return min(e.after, maxRetryAfter)
 	}
 	return time.Second
 }

@@ -45,7 +45,7 @@ func (a *App) lookUp(ctx context.Context, to *target, since time.Time) (id strin
 			} `json:"data"`
 		}
 		if err := a.api.call(ctx, http.MethodGet, "/open-apis/im/v1/messages", query, nil, &out); err != nil {
-			if c := classOf(err); c == unknown || c == later {
+			if c := classOf(err); (c == unknown || c == later) && a.opts.Now().Sub(since) < a.opts.Timing.GiveUp {
 				return "", err
 			}
 			a.log.Warn("feishu does not let a chat be read back", "chat", to.chatID, "error", err)

@@ -43,9 +43,11 @@ type Timing struct {
 	Ack       time.Duration // for one event, answered either way: 2.5 s of Feishu's 3
 	TooOld    time.Duration // events older than this are not answered: 24 h
 	Unknown   time.Duration // in which a uuid surely still counts: 50 min
+	GiveUp    time.Duration // in which it is asked whether something was sent, where nobody answers that: 24 h
 	Silence   time.Duration // beyond a ping interval, after which a connection counts as dead: 30 s
 	Stale     time.Duration // without any event, after which a connection is replaced: 30 min
 	Reconnect time.Duration // the longest wait between two tries to connect: 60 s
+	Unwell    time.Duration // without a connection, after which that is an error: 2 min
 	Card      time.Duration // a turn that takes longer is shown: 4 s
 	Patch     time.Duration // between two changes of a card: 1.5 s
 	Spacing   time.Duration // between two messages to one chat: 220 ms
@@ -54,7 +56,7 @@ type Timing struct {
 func (t Timing) withDefaults() Timing {
 	for d, def := range map[*time.Duration]time.Duration{
 		&t.Ack: 2500 * time.Millisecond, &t.TooOld: 24 * time.Hour, &t.Unknown: 50 * time.Minute, &t.Silence: 30 * time.Second, &t.Stale: 30 * time.Minute,
-		&t.Reconnect: time.Minute, &t.Card: 4 * time.Second, &t.Patch: 1500 * time.Millisecond, &t.Spacing: 220 * time.Millisecond,
+		&t.Reconnect: time.Minute, &t.Unwell: 2 * time.Minute, &t.GiveUp: 24 * time.Hour, &t.Card: 4 * time.Second, &t.Patch: 1500 * time.Millisecond, &t.Spacing: 220 * time.Millisecond,
 	} {
 		if *d <= 0 {
 			*d = def

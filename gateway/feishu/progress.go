@@ -150,6 +150,7 @@ func (a *App) drawCard(ctx context.Context, turn store.Turn, words string) error
 	if err != nil {
 		return err
 	}
+	to.careful = before.TriedAt != 0
 	sent, err := a.put(ctx, &to, uuid(a.opts.AppID, k.Origin, k.Part, k.Piece, before.Generation), "interactive", plainOrMarkdown(words))
 	if err != nil {
 		return a.notSent(ctx, k, before, err)

@@ -21,10 +21,20 @@ type target struct {
 	replyTo  string // "" = to the chat itself
 	thread   bool
 	threadID string // "" = there is none yet
+	// careful: an earlier try may be there as a reply. Whether Feishu knows its uuid when
+	// it is sent to the chat instead, its documents do not say.
+	careful bool
 }
 
 // errMayHaveBeenSent: nobody can say whether people see it.
 var errMayHaveBeenSent = errors.New("may have been sent: feishu did not say, and it is not known by its id any more")
+
+// errNeverAnswered: it is not there, and trying once more is not going to change that.
+var errNeverAnswered = errors.New("was not sent: feishu answered no try for hours, though it let the chat be read back; something on the way may keep this message back")
+
+// mostAnew bounds how often a message is begun anew because it was not found after
+// Timing.Unknown without an answer.
+const mostAnew = 4
 
 // Send implements activities.Sender: it shows a row of the outbox, as one message or
 // several, each once.
@@ -54,6 +64,9 @@ func (a *App) Send(ctx context.Context, o store.Outbound) (externalID string, er
 	return externalID, nil
 }
 
+// toChat is for a message that cannot be answered any more.
+func (to *target) toChat() { to.replyTo, to.thread, to.careful = "", false, false }
+
 // target finds the message that a row answers.
 func (a *App) target(ctx context.Context, o store.Outbound) (target, error) {
 	to := target{chatID: o.ChatID}
@@ -76,8 +89,8 @@ func (a *App) outcome(ctx context.Context, o store.Outbound, piece int, to *targ
 	if stopped(ctx, err) {
 		return err
 	}
-	if errors.Is(err, errMayHaveBeenSent) {
-		a.log.Error("a message may have been sent to feishu, or not", "outbound", o.ID, "chat", o.ChatID)
+	if errors.Is(err, errMayHaveBeenSent) || errors.Is(err, errNeverAnswered) {
+		a.log.Error("a message is given up", "outbound", o.ID, "chat", o.ChatID, "error", err)
 		return fmt.Errorf("%w: %w", activities.ErrRefused, err)
 	}
 	if !isFeishus(err) {
@@ -99,7 +112,8 @@ func (a *App) outcome(ctx context.Context, o store.Outbound, piece int, to *targ
 func isFeishus(err error) bool {
 	_, answered := errors.AsType[*Error](err)
 	_, notAsked := errors.AsType[*notAskedError](err)
-	return answered || notAsked
+	_, paused := errors.AsType[*pausedError](err)
+	return answered || notAsked || paused
 }
 
 // sayRefused tells the chat that there is an answer which it is not shown. It is a
@@ -137,7 +151,11 @@ func (a *App) sendPiece(ctx context.Context, k store.PieceKey, to *target, words
 			return "", err
 		}
 	}
+	to.careful = before.TriedAt != 0
 	sent, err := a.post(ctx, to, uuid(a.opts.AppID, k.Origin, k.Part, k.Piece, before.Generation), words, forms)
+	if classOf(err) == recalled && to.replyTo != "" {
+		return a.lookFirst(ctx, k, to, before, words)
+	}
 	if err != nil {
 		return "", a.notSent(ctx, k, before, err)
 	}
@@ -149,6 +167,23 @@ func (a *App) sendPiece(ctx context.Context, k store.PieceKey, to *target, words
 		return a.sendPiece(ctx, k, to, words)
 	}
 	return sent.ID, a.opts.Record.PieceShown(ctx, k, sent.ID, true)
+}
+
+// lookFirst goes on with a message whose answered one is gone, and that may be there
+// nevertheless. Where that cannot be seen, its uuid must do.
+func (a *App) lookFirst(ctx context.Context, k store.PieceKey, to *target, before store.Piece, words string) (string, error) {
+	id, err := a.lookUp(ctx, to, time.UnixMilli(before.TriedAt))
+	switch {
+	case errors.Is(err, errMayHaveBeenSent):
+	case err != nil:
+		return "", err
+	case id != "":
+		if err := a.opts.Record.PieceShown(ctx, k, id, !before.Progress); err != nil {
+			return "", err
+		}
+	}
+	to.toChat()
+	return a.sendPiece(ctx, k, to, words)
 }
 
 // begin writes down that a piece is about to be sent. One of which nobody knows for too
@@ -166,6 +201,8 @@ func (a *App) begin(ctx context.Context, k store.PieceKey, to *target) (store.Pi
 	switch {
 	case err != nil:
 		return before, err
+	case id == "" && before.Generation >= mostAnew:
+		return before, errNeverAnswered
 	case id == "":
 		return a.anew(ctx, k)
 	}
@@ -239,8 +276,8 @@ func (a *App) put(ctx context.Context, to *target, uuid, kind, content string) (
 		switch c := classOf(err); {
 		case err == nil:
 			return out.Data, nil
-		case c == recalled && to.replyTo != "":
-			to.replyTo, to.thread = "", false
+		case c == recalled && to.replyTo != "" && !to.careful:
+			to.toChat()
 		case c == noThread && to.thread:
 			to.thread = false
 		default:
@@ -268,7 +305,7 @@ func idType(id string) string {
 func (a *App) wait(ctx context.Context, chatID string) error {
 	d, ok := a.pace.take(chatID, longWait)
 	if !ok {
-		return &notAskedError{err: &Error{Status: http.StatusTooManyRequests, Code: 230020, Msg: "the chat is sent too much at once", RetryAfter: d}}
+		return &pausedError{d}
 	}
 	return sleep(ctx, d)
 }

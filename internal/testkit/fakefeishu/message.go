@@ -153,6 +153,12 @@ func (s *Server) send(p post, chatID string, to *Message) (any, *apiError) {
 		return nil, &apiError{code: 230002, msg: "The bot can not be outside the group."}
 	}
 	key := chatID + " " + p.UUID
+	if s.config.UUIDApart && to != nil {
+		key += " reply"
+		if to.Recalled {
+			return nil, &apiError{code: 230011, msg: "The message was withdrawn."}
+		}
+	}
 	if known, is := s.uuids[key]; is && p.UUID != "" && now.Before(known.until) {
 		return ok(s.messages[known.message].data()), nil
 	}
@@ -224,6 +230,17 @@ func (m *Message) data() map[string]any {
 	return out
 }
 
+// fetched is a message as it is read back: of a card of JSON 2.0 nothing is left but
+// what old clients are shown.
+func (m *Message) fetched() map[string]any {
+	out := m.data()
+	var card struct{ Schema string }
+	if m.Type == "interactive" && json.Unmarshal([]byte(m.Content), &card) == nil && card.Schema == "2.0" {
+		out["body"] = map[string]any{"content": `{"title":null,"elements":[[{"tag":"text","text":"请升级至最新版本客户端，以查看内容"}]]}`}
+	}
+	return out
+}
+
 func (s *Server) find(r *http.Request) (*Message, *apiError) {
 	m := s.messages[r.PathValue("id")]
 	if m == nil {
@@ -265,9 +282,9 @@ func (s *Server) get(r *http.Request, _ []byte) (any, *apiError) {
 	if e != nil {
 		return nil, e
 	}
-	items := []any{m.data()}
+	items := []any{m.fetched()}
 	for _, child := range m.Children {
-		one := child.data()
+		one := child.fetched()
 		one["upper_message_id"] = m.ID
 		items = append(items, one)
 	}

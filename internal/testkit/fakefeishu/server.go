@@ -29,11 +29,14 @@ type Config struct {
 	ChatRate    int           // messages a second to one chat; 0 = 5, < 0 = no limit
 	MaxTables   int           // in one card; 0 = 5
 	UUIDFor     time.Duration // how long a uuid is remembered; 0 = 1 h
-	NoBot       bool          // the app has no bot ability
-	Scopes      []string      // granted to the app; nil = all a bot needs
-	Events      []string      // subscribed to; nil = im.message.receive_v1
-	NoAppInfo   bool          // the app may not read about itself
-	Now         func() time.Time
+	// UUIDApart: what is sent to a chat is not compared with replies, and a reply to what
+	// was taken back is refused before its uuid is looked at. The documents leave it open.
+	UUIDApart bool
+	NoBot     bool     // the app has no bot ability
+	Scopes    []string // granted to the app; nil = all a bot needs
+	Events    []string // subscribed to; nil = im.message.receive_v1
+	NoAppInfo bool     // the app may not read about itself
+	Now       func() time.Time
 }
 
 func (c Config) withDefaults() Config {
