@@ -113,3 +113,23 @@ func TestRedact_HidesKeys(t *testing.T) {
 		require.Equal(t, want, redact(in))
 	}
 }
+
+// Connecting is not being well: after a while it is said as an error.
+func TestStatus_ConnectingForLong_IsAnErrorUntilThereIsAConnection(t *testing.T) {
+	r := newRig(t, fakefeishu.Config{}, nil)
+	r.start()
+	r.clock.move(time.Hour)
+	require.Equal(t, OK, r.channel.Status())
+	r.feishu.Arrange(fakefeishu.Fault{Path: "ws/endpoint", HTML: true, Status: 403, Times: -1})
+	r.feishu.Drop()
+	r.eventually("it is noticed", func() bool { return r.channel.Status() == Connecting })
+	r.clock.move(119 * time.Second)
+	require.Equal(t, Connecting, r.channel.Status())
+	r.clock.move(10 * time.Second)
+	require.Equal(t, Failing, r.channel.Status())
+	r.feishu.Repair()
+	r.eventually("it is well again", func() bool { return r.channel.Status() == OK })
+	r.feishu.Drop()
+	r.eventually("the time counts anew", func() bool { return r.channel.Status() == Connecting || r.channel.Status() == OK })
+	require.NotEqual(t, Failing, r.channel.Status())
+}
