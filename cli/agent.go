@@ -91,8 +91,10 @@ type conversation struct {
 	frame func(protocol.ServerFrame)
 	say   func(string)
 	lost  func(error)
-	// earlier shows rows from before; nil where they are of no interest.
-	earlier func([]protocol.Message)
+	// earlier shows rows from before; with newsOnly, only those are of interest that
+	// nobody has seen in a terminal of this home.
+	earlier  func([]protocol.Message)
+	newsOnly bool
 	// cancel is what a SIGINT stops.
 	cancel func(c *client.Client) bool
 	// hold talks until it is over. inside tells whether the gateway runs in this process.
@@ -148,17 +150,20 @@ func runAgent(ctx context.Context, sys System, g *globals, f agentFlags, oneMess
 		Poll:         50 * time.Millisecond,
 		HTTP:         httpClient,
 	})
-	options := client.Options{
-		Locate:  finder.Locate,
-		Hello:   hello,
-		NewID:   id.NewMaker(sys.Now).New,
-		OnFrame: talk.frame,
-		OnLost:  talk.lost,
-		HTTP:    httpClient,
-		Timing:  client.DefaultTiming(),
+	watched, err := newWatched(o.Home, talk)
+	if err != nil {
+		return err
 	}
-	if talk.earlier != nil {
-		options.Earlier, options.OnEarlier = earlierRows, talk.earlier
+	options := client.Options{
+		Locate:    finder.Locate,
+		Hello:     hello,
+		NewID:     id.NewMaker(sys.Now).New,
+		OnFrame:   watched.frame,
+		Earlier:   watched.wanted,
+		OnEarlier: talk.earlier,
+		OnLost:    talk.lost,
+		HTTP:      httpClient,
+		Timing:    client.DefaultTiming(),
 	}
 	c := client.New(options)
 
@@ -176,11 +181,8 @@ func runAgent(ctx context.Context, sys System, g *globals, f agentFlags, oneMess
 	err = talk.hold(ctx, c, inside.Load)
 	hangUp()
 	<-ran
-	return errors.Join(err, finder.Close())
+	return errors.Join(err, watched.close(), finder.Close())
 }
-
-// earlierRows is how many rows are asked for to find the last texts among them.
-const earlierRows = 60
 
 // newConversation chooses the way to talk. list lists the chat's dialogs.
 func newConversation(sys System, o app.Options, f agentFlags, oneMessage bool, list listDialogs) (conversation, error) {
@@ -191,10 +193,12 @@ func newConversation(sys System, o app.Options, f agentFlags, oneMessage bool, l
 	aside := terminal.NewAside(sys.Stderr, words)
 	out := terminal.Output{Stdout: sys.Stdout, Stderr: sys.Stderr, JSON: f.json, Words: words}
 	talk := conversation{
-		frame:  aside.Frame,
-		say:    aside.Say,
-		lost:   func(error) { aside.Say(words.Say(text.GatewayLost{})) },
-		cancel: (*client.Client).Cancel,
+		frame:    aside.Frame,
+		say:      aside.Say,
+		lost:     func(error) { aside.Say(words.Say(text.GatewayLost{})) },
+		earlier:  aside.Earlier,
+		newsOnly: true,
+		cancel:   (*client.Client).Cancel,
 	}
 	if oneMessage {
 		talk.hold = func(ctx context.Context, c *client.Client, _ func() bool) error {

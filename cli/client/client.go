@@ -32,9 +32,10 @@ type Options struct {
 	// OnFrame is told of each frame that says something new, in order, from one
 	// goroutine at a time. It may be nil.
 	OnFrame func(protocol.ServerFrame)
-	// Earlier is how many of the rows that a session had when it was opened are asked
-	// for; OnEarlier is told of them, oldest first and once, before anything newer.
-	Earlier   int
+	// Earlier says how many of the rows that a session had when it was opened are asked
+	// for; OnEarlier is told of them, oldest first and once, before anything newer. It
+	// must not call the client.
+	Earlier   func(protocol.Welcome) int64
 	OnEarlier func([]protocol.Message)
 	// OnLost is told, once each time, that the connection is lost and another one is
 	// tried. It may be nil.
@@ -88,7 +89,9 @@ func New(o Options) *Client {
 		o.OnLost = func(error) {}
 	}
 	s := newState(o.Hello)
-	s.wantEarlier = int64(o.Earlier)
+	if o.Earlier != nil {
+		s.wantEarlier = o.Earlier
+	}
 	return &Client{
 		o:     o,
 		state: s,

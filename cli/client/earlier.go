@@ -13,8 +13,8 @@ type earlier struct {
 // reconnect, after which nothing may be shown again.
 func (s *state) opened(w protocol.Welcome) {
 	s.earlier = nil
-	if s.wantEarlier > 0 && w.LastSeq > 0 {
-		s.earlier = &earlier{from: max(0, w.LastSeq-s.wantEarlier), upto: w.LastSeq}
+	if n := s.wantEarlier(w); n > 0 && w.LastSeq > 0 {
+		s.earlier = &earlier{from: max(0, w.LastSeq-n), upto: w.LastSeq}
 	}
 }
 

@@ -33,6 +33,8 @@ func (e *opened) told() (int, []string) {
 	return e.times, slices.Clone(e.rows)
 }
 
+func three(protocol.Welcome) int64 { return 3 }
+
 func TestEarlierRowsAreToldOnceBeforeNewOnes(t *testing.T) {
 	f := newFake(t)
 	for n := range 5 {
@@ -40,7 +42,7 @@ func TestEarlierRowsAreToldOnceBeforeNewOnes(t *testing.T) {
 	}
 	f.onMessage = func(conn int, _ protocol.UserMessage) bool { return conn == 1 } // a reconnect
 	var e opened
-	tk := f.talk(t, func(o *Options) { o.Earlier, o.OnEarlier = 3, e.tell })
+	tk := f.talk(t, func(o *Options) { o.Earlier, o.OnEarlier = three, e.tell })
 	if _, err := tk.ask(t, "hi"); err != nil {
 		t.Fatal(err)
 	}
@@ -58,7 +60,7 @@ func TestEarlierRowsDoNotWaitForARowThatIsNotShown(t *testing.T) {
 	f.row("old", chat.RoleSystem, "hidden")
 	f.hide = chat.RoleSystem
 	var e opened
-	f.talk(t, func(o *Options) { o.Earlier, o.OnEarlier = 3, e.tell })
+	f.talk(t, func(o *Options) { o.Earlier, o.OnEarlier = three, e.tell })
 	for until := time.Now().Add(10 * time.Second); ; time.Sleep(time.Millisecond) {
 		if _, rows := e.told(); slices.Equal(rows, []string{"1 seen"}) {
 			return

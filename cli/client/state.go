@@ -30,7 +30,7 @@ type state struct {
 	notices   map[string]bool // ids of notices that were shown
 
 	running     map[string]*runningTurn // turns of the session that have started
-	wantEarlier int64
+	wantEarlier func(protocol.Welcome) int64
 	earlier     *earlier           // of the session, until they are complete
 	complete    []protocol.Message // earlier rows that are to be told
 }
@@ -61,7 +61,10 @@ type result struct {
 }
 
 func newState(hello protocol.Hello) *state {
-	return &state{hello: hello, wanted: hello.SessionID != "", notices: map[string]bool{}, running: map[string]*runningTurn{}}
+	return &state{
+		hello: hello, wanted: hello.SessionID != "", notices: map[string]bool{}, running: map[string]*runningTurn{},
+		wantEarlier: func(protocol.Welcome) int64 { return 0 },
+	}
 }
 
 func (s *state) session() string {

@@ -239,3 +239,48 @@ func TestOneMessage_BehindAnOpenTurn_SaysThatItWaits(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 }
+
+// answeredAlone has a message answered after a crash, while no client is connected.
+func answeredAlone(t *testing.T) *harness.Harness {
+	t.Helper()
+	h := harness.New(t)
+	g := h.StartGateway()
+	if r := h.Run("agent", "-m", "before"); r.Code != 0 || strings.Contains(r.Stderr, "Meanwhile") {
+		t.Fatalf("%+v", r)
+	}
+	one := h.Start("agent", "-m", "slow 1")
+	running(h, 2)
+	one.Kill9()
+	g.Kill9()
+	h.StartGateway()
+	h.Eventually("it is answered", func() bool {
+		return len(h.Record(`SELECT 1 FROM turns WHERE status = 'completed'`)) == 2
+	})
+	return h
+}
+
+func TestAnswerThatARestartBrought_OneMessage_IsToldBesidesOnce(t *testing.T) {
+	h := answeredAlone(t)
+	const told = "Meanwhile “slow 1” was answered: slow: this answer took 1s\n"
+	r := h.Run("agent", "-m", "after")
+	if r.Code != 0 || r.Stdout != "echo: after\n" || strings.Count(r.Stderr, "Meanwhile") != 1 || !strings.Contains(r.Stderr, told) {
+		t.Errorf("%+v", r)
+	}
+	if r = h.Run("agent", "-m", "again"); r.Code != 0 || r.Stdout != "echo: again\n" || strings.Contains(r.Stderr, "Meanwhile") {
+		t.Errorf("%+v", r)
+	}
+}
+
+func TestAnswerThatARestartBrought_Terminal_ShowsIt(t *testing.T) {
+	h := answeredAlone(t)
+	term := h.StartTerminal("agent")
+	term.Shows("Untitled dialog, answered by", 1)
+	term.Shows("slow: this answer took 1s", 1)
+	term.Type("\x04")
+	if r := term.Wait(); r.Code != 0 {
+		t.Errorf("exit code %d", r.Code)
+	}
+	if r := h.Run("agent", "-m", "after"); r.Code != 0 || strings.Contains(r.Stderr, "Meanwhile") {
+		t.Errorf("what a terminal has shown is no news: %+v", r)
+	}
+}

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"picobot/cli/client"
+	"picobot/internal/brief"
 	"picobot/internal/chat"
 	"picobot/internal/protocol"
 	"picobot/internal/text"
@@ -57,18 +58,26 @@ type Aside struct {
 
 	mu      sync.Mutex
 	w       io.Writer
-	running map[string]bool // turns that have started and not ended
-	waits   bool            // it was said that something else is answered first
+	running map[string]bool   // turns that have started and not ended
+	waits   bool              // it was said that something else is answered first
+	mine    map[string]bool   // turns of messages from here
+	asked   map[string]string // what other turns answer
 }
 
 // NewAside returns an Aside that writes to w, in the language of words (nil = English).
 func NewAside(w io.Writer, words *text.Catalogue) *Aside {
-	return &Aside{w: w, words: words, running: map[string]bool{}}
+	return &Aside{w: w, words: words, running: map[string]bool{}, mine: map[string]bool{}, asked: map[string]string{}}
 }
 
 // Frame takes a frame. It is a client.Options.OnFrame.
 func (a *Aside) Frame(f protocol.ServerFrame) {
 	switch f := f.(type) {
+	case protocol.Accepted:
+		a.mu.Lock()
+		a.mine[f.TurnID] = true
+		a.mu.Unlock()
+	case protocol.Message:
+		a.row(f)
 	case protocol.Notice:
 		a.Say(NoticeText(f, a.words))
 	case protocol.Turn:
@@ -99,9 +108,34 @@ func (a *Aside) before(t protocol.Turn) bool {
 	return false
 }
 
+// Earlier takes rows that came while nobody looked: what was answered then is said.
+func (a *Aside) Earlier(rows []protocol.Message) {
+	for _, row := range rows {
+		a.row(row)
+	}
+}
+
+// row says that a message from elsewhere, or from before, was answered.
+func (a *Aside) row(m protocol.Message) {
+	const mostSaid, mostAnswer = 60, 200
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	switch {
+	case m.TurnID == "" || a.mine[m.TurnID]:
+	case m.Role == chat.RoleUser:
+		a.asked[m.TurnID] = m.Content
+	case m.Role == chat.RoleAssistant && len(m.ToolCalls) == 0:
+		message := brief.Cut(brief.OneLine(a.asked[m.TurnID]), mostSaid)
+		delete(a.asked, m.TurnID)
+		a.say(said(a.words, text.AnsweredMeanwhile{Said: message, Answer: brief.Cut(brief.OneLine(m.Content), mostAnswer)}))
+	}
+}
+
 // Say writes one line.
 func (a *Aside) Say(line string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	_, _ = fmt.Fprintln(a.w, line)
+	a.say(line)
 }
+
+func (a *Aside) say(line string) { _, _ = fmt.Fprintln(a.w, line) }

@@ -221,6 +221,29 @@ func TestAside_MessageBehindAnotherTurn_SaysOnceThatItWaits(t *testing.T) {
 	}
 }
 
+func TestAside_OtherMessagesThatWereAnswered_AreSaidInOneLine(t *testing.T) {
+	var w bytes.Buffer
+	a := NewAside(&w, nil)
+	row := func(turn string, role chat.Role, content string) protocol.Message {
+		return protocol.Message{TurnID: turn, Role: role, Content: content}
+	}
+	call := row("old", chat.RoleAssistant, "let me see")
+	call.ToolCalls = []chat.ToolCall{chat.NewToolCall("c1", "bash", "{}")}
+	a.Earlier([]protocol.Message{row("old", chat.RoleUser, "how\nare\x1b[2J you?"), call, row("old", chat.RoleTool, "x"), row("old", chat.RoleAssistant, "fine,\nthanks")})
+	a.Frame(protocol.Accepted{ID: "m", TurnID: "mine"})
+	for _, m := range []protocol.Message{
+		row("mine", chat.RoleUser, "hi"), row("mine", chat.RoleAssistant, "hello"),
+		row("theirs", chat.RoleUser, "long"), row("theirs", chat.RoleAssistant, strings.Repeat("字", 1000)),
+		row("", chat.RoleAssistant, "sent by a job, and told as a notice"),
+	} {
+		a.Frame(m)
+	}
+	want := "Meanwhile “how are [2J you?” was answered: fine, thanks\nMeanwhile “long” was answered: " + strings.Repeat("字", 199) + "…\n"
+	if w.String() != want {
+		t.Errorf("got %q, want %q", w.String(), want)
+	}
+}
+
 func TestChinese_NothingIsSaidInEnglish(t *testing.T) {
 	words := text.For(text.Chinese)
 	o, _, _ := outputs()

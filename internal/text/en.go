@@ -116,6 +116,7 @@ var english = entries{
 	TerminalMore{}:       "… {Lines|more line|more lines}",
 	TerminalWaits{}:      "waits",
 	AnswerBeginsAgain{}:  "(the answer begins again)",
+	AnsweredMeanwhile{}:  "Meanwhile “{Said}” was answered: {Answer}",
 	EarlierAnswerFirst{}: "An earlier message of this dialog is still being answered; yours is answered after it.",
 
 	StoppingTurn{}:          "stopping the turn; Ctrl-C again leaves",

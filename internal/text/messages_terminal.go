@@ -38,6 +38,12 @@ type (
 	AnswerBeginsAgain struct{ msg }
 	// EarlierAnswerFirst is said to who asks something while something else is being answered.
 	EarlierAnswerFirst struct{ msg }
+	// AnsweredMeanwhile tells a script that another message of the dialog was answered:
+	// before it came, or from elsewhere.
+	AnsweredMeanwhile struct {
+		msg
+		Said, Answer string
+	}
 )
 
 // What becomes of messages and turns, as a client says it.

@@ -116,6 +116,7 @@ var chinese = entries{
 	TerminalMore{}:       "… 还有 {Lines|行|行}",
 	TerminalWaits{}:      "等待中",
 	AnswerBeginsAgain{}:  "（回答重新开始）",
+	AnsweredMeanwhile{}:  "其间“{Said}”已有回答：{Answer}",
 	EarlierAnswerFirst{}: "此对话中之前的一条消息仍在处理，您的消息会在其后回答。",
 
 	StoppingTurn{}:          "正在停止这一轮；再按一次 Ctrl-C 离开",

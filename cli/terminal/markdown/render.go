@@ -15,7 +15,7 @@ import (
 // Renderer makes lines of a given width. Not safe for concurrent use.
 type Renderer struct {
 	width  int
-	fitted *glamour.TermRenderer // makes tables that fit
+	fitted *glamour.TermRenderer // makes tables that fit, inside of lists and quotations
 	long   *glamour.TermRenderer // leaves lines as long as they are
 	parse  goldmark.Markdown
 }
@@ -51,11 +51,40 @@ var hyperlink = regexp.MustCompile("\x1b\\]8;[^\a\x1b]*(\a|\x1b\\\\)")
 // Lines returns the lines of a text, without empty ones at its ends. What cannot be
 // shown as Markdown is shown as it is written.
 func (r *Renderer) Lines(source string) []string {
+	found, nested := tables(r.parse.Parser().Parse(text.NewReader([]byte(source))), source)
+	render := r.long
+	if nested {
+		render = r.fitted
+	}
+	var lines []string
+	add := func(more []string) {
+		if len(lines) > 0 && len(more) > 0 {
+			lines = append(lines, "")
+		}
+		lines = append(lines, more...)
+	}
+	from := 0
+	for _, t := range found {
+		if t.from < from { // what the library says makes no sense
+			continue
+		}
+		add(r.wrapped(render, source[from:t.from]))
+		add(r.tableLines(t))
+		from = t.to
+	}
+	add(r.wrapped(render, source[from:]))
+	return lines
+}
+
+// wrapped shows a text without tables of its own.
+func (r *Renderer) wrapped(render *glamour.TermRenderer, source string) []string {
+	if strings.TrimSpace(source) == "" {
+		return nil
+	}
 	// The library breaks lines at spaces only, which Chinese has none of, and forgets
 	// how far they were indented.
-	out := r.rendered(source)
 	var lines []string
-	for _, l := range strings.Split(hyperlink.ReplaceAllString(out, ""), "\n") {
+	for _, l := range strings.Split(hyperlink.ReplaceAllString(r.shown(render, source), ""), "\n") {
 		l = trimRight(l)
 		lines = append(lines, Wrap(l, r.width, hang(ansi.Strip(l)))...)
 	}
@@ -81,18 +110,14 @@ func hang(l string) string {
 	}, beginning.FindString(l))
 }
 
-// rendered is the text as the library shows it, or the text where it cannot: models
-// write things that nobody has tried.
-func (r *Renderer) rendered(source string) (out string) {
+// shown is the text as the library shows it, or the text where it cannot: models write
+// things that nobody has tried.
+func (r *Renderer) shown(render *glamour.TermRenderer, source string) (out string) {
 	defer func() {
 		if recover() != nil {
 			out = source
 		}
 	}()
-	render := r.long
-	if strings.Contains(source, "|") { // there may be a table in it
-		render = r.fitted
-	}
 	out, err := render.Render(r.literal(source))
 	if err != nil {
 		return source

@@ -26,10 +26,9 @@ func TestLines_WithoutColour_AreAsWritten(t *testing.T) {
 	want := strings.TrimPrefix(`
 Title
 
-Hello bold `+"`code`"+`
-这是一个很长的中文句子，用来测
-试换行是否正确，因为中文没有空
-格。
+Hello bold `+"`code`"+` 这是一个很长
+的中文句子，用来测试换行是否正
+确，因为中文没有空格。
 
 • one
 • two
@@ -40,13 +39,13 @@ Hello bold `+"`code`"+`
 4. d
 
   func main() { println("hi")
-} // longer than the line is
+  } // longer than the line is
 
 │ quote
 
- a             │ b
-───────────────┼──────────────
- 1             │ 中文
+a │ b
+──┼─────
+1 │ 中文
 
 link https://example.com/x
 https://auto.example`, "\n")
