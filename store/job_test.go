@@ -304,6 +304,33 @@ func TestJob_NeverOverlapsItself_WhatComesMeanwhileIsSkipped(t *testing.T) {
 	require.Equal(t, []string{"schedule:completed", "schedule:skipped", "schedule:skipped"}, j.statuses("a"))
 }
 
+// After an outage the reconciler and Temporal find a job's slots at the same time. One that
+// came before the run that is under way began did not come while it ran.
+func TestBeginJobRun_ASlotFromBeforeTheRunBegan_RunsWhenThatHasEnded(t *testing.T) {
+	j := newJobs(t)
+	job := aJob("a", schedule.AgentTask, every(60))
+	job.MisfirePolicy = schedule.RunAll
+	first := j.put(job).NextRunAt
+	j.clock.move(3*time.Minute + 5*time.Second)
+	for want := range 3 {
+		run := j.account("a")
+		require.NotNil(t, run)
+		require.Equal(t, first+int64(want)*60_000, run.ScheduledFor)
+		begun, ok, err := j.BeginJobRun(t.Context(), store.BeginJob{JobID: "a", RunID: run.ID})
+		require.NoError(t, err)
+		require.True(t, ok)
+		for n := want + 1; n < 3; n++ {
+			_, ok = j.begin("a", first+int64(n)*60_000)
+			require.False(t, ok, "the job never overlaps itself")
+		}
+		require.Nil(t, j.account("a"))
+		j.clock.move(time.Second)
+		finish(t, j.Store, begun)
+		j.clock.move(time.Second)
+	}
+	require.Equal(t, []string{"catch_up:completed", "catch_up:completed", "catch_up:completed"}, j.statuses("a"))
+}
+
 // finish answers a run's turn.
 func finish(t *testing.T, s *store.Store, run store.JobRun) {
 	t.Helper()

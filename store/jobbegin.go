@@ -81,9 +81,13 @@ func (t *tx) claimSlot(b BeginJob) (JobRun, bool, error) {
 	if j.State != JobActive || j.NextRunAt == 0 || b.Slot < j.NextRunAt || b.Slot > t.at+early.Milliseconds() || !plan.Is(slot) {
 		return r, false, nil // of a schedule that Temporal has not yet been told to change
 	}
-	status, why, err := t.slotStatus(j, plan, slot)
+	now, then, err := t.overlaps(j.ID, b.Slot)
 	if err != nil {
 		return r, false, err
+	}
+	status, why := t.slotStatus(j, plan, slot, now, then)
+	if status == slotWaits {
+		return r, false, nil
 	}
 	if r, err = t.insertJobRun(j, TriggerSchedule, b.Slot, status, why); err != nil {
 		return r, false, err
@@ -91,17 +95,20 @@ func (t *tx) claimSlot(b BeginJob) (JobRun, bool, error) {
 	return r, status == RunRunning, t.advance(j, plan)
 }
 
-// slotStatus decides what becomes of a slot whose time has come.
-func (t *tx) slotStatus(j Job, plan schedule.Plan, slot time.Time) (status, why string, err error) {
-	overlaps, err := t.overlaps(j.ID, slot.UnixMilli())
-	if err != nil {
-		return "", "", err
+// slotWaits is a slot that came before the run that is under way began, and is due when
+// that has ended: after an outage, slots of one job that are made up for come at once.
+const slotWaits = ""
+
+// slotStatus decides what becomes of a slot whose time has come. now: a run of the job is
+// under way; then: one was when the slot came.
+func (t *tx) slotStatus(j Job, plan schedule.Plan, slot time.Time, now, then bool) (status, why string) {
+	if then {
+		return RunSkipped, "the run before it had not ended"
 	}
-	if overlaps {
-		return RunSkipped, "the run before it had not ended", nil
+	if status, why = t.inTime(j, plan, slot); status == RunRunning && now {
+		return slotWaits, ""
 	}
-	status, why = t.inTime(j, plan, slot)
-	return status, why, nil
+	return status, why
 }
 
 // inTime is slotStatus for a slot that nothing but the time keeps from running.
@@ -123,11 +130,11 @@ func (t *tx) slotTaken(jobID string, slot int64) (taken bool, err error) {
 	return taken, err
 }
 
-// overlaps reports whether a run of the job was under way at a moment.
-func (t *tx) overlaps(jobID string, at int64) (yes bool, err error) {
-	err = t.row(`SELECT EXISTS (SELECT 1 FROM job_runs WHERE job_id = ?1 AND started_at IS NOT NULL
-		AND (status = 'running' OR (started_at <= ?2 AND finished_at >= ?2)))`, jobID, at).Scan(&yes)
-	return yes, err
+// overlaps reports whether a run of the job is under way now, and whether one was at a moment.
+func (t *tx) overlaps(jobID string, at int64) (now, then bool, err error) {
+	err = t.row(`SELECT EXISTS (SELECT 1 FROM job_runs WHERE job_id = ?1 AND started_at IS NOT NULL AND status = 'running'),
+		EXISTS (SELECT 1 FROM job_runs WHERE job_id = ?1 AND started_at <= ?2 AND (finished_at IS NULL OR finished_at >= ?2))`, jobID, at).Scan(&now, &then)
+	return now, then, err
 }
 
 // advance moves the job's next slot past those that have their rows.

@@ -53,22 +53,16 @@ func (t *tx) account(job *Job, plan schedule.Plan, settled time.Time) (catchUp *
 	}
 	j := *job
 	for i, slot := range due {
-		status, why, err := t.slotStatus(j, plan, slot)
+		now, then, err := t.overlaps(j.ID, slot.UnixMilli())
 		if err != nil {
 			return nil, err
 		}
-		var covered bool // it came while the job ran, and does not only wait for the end of that
-		if err := t.row(`SELECT EXISTS (SELECT 1 FROM job_runs WHERE job_id = ?1 AND started_at <= ?2 AND (finished_at IS NULL OR finished_at >= ?2))`,
-			j.ID, slot.UnixMilli()).Scan(&covered); err != nil {
-			return nil, err
-		}
-		if slot.After(settled) && !covered {
+		if slot.After(settled) && !then {
 			break
 		}
-		if status == RunSkipped && !covered {
-			if status, why = t.inTime(j, plan, slot); status == RunRunning {
-				return catchUp, nil // its turn comes when the job has ended
-			}
+		status, why := t.slotStatus(j, plan, slot, now, then)
+		if status == slotWaits {
+			return catchUp, nil
 		}
 		if status == RunRunning && j.MisfirePolicy == schedule.RunAll && len(due)-i > maxCatchUp {
 			status, why = RunMissed, fmt.Sprintf("it could not start in time, and more than %d others neither", maxCatchUp)
