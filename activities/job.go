@@ -39,7 +39,7 @@ func (a *Activities) BeginJobRun(ctx context.Context, in flow.JobInput) (flow.Jo
 		LeftMS: max(1, (limit - time.Duration(a.Now().UnixMilli()-run.StartedAt)*time.Millisecond).Milliseconds())}
 	switch run.Job.Kind {
 	case schedule.InternalEvent:
-		b.Event = run.Job.Payload.Event
+		b.Event, b.Asked = run.Job.Payload.Event, run.Trigger == store.TriggerManual
 	case schedule.OutboundMessage:
 		b.Outbound, err = a.Record.OutboundOf(ctx, run.ID)
 	}

@@ -43,3 +43,24 @@ func TestBeginJobRun_TheSchedulerIsOff_ASlotIsNotBegunAndARunByHandIs(t *testing
 	require.NoError(t, err)
 	require.NotEmpty(t, got.RunID, "on again, the slot is begun")
 }
+
+func TestBeginJobRun_AnInternalEvent_SaysWhetherSomebodyAskedForIt(t *testing.T) {
+	f := newFixture(t)
+	f.env.RegisterActivityWithOptions(f.acts.BeginJobRun, activity.RegisterOptions{Name: flow.BeginJobRun})
+	f.acts.Scheduler.Enabled = true
+	j, _, err := f.record.PutJob(t.Context(), store.PutJob{Source: store.JobBuiltin, Job: schedule.Job{ID: "a", Kind: schedule.InternalEvent, Enabled: true,
+		Schedule: schedule.Spec{Type: schedule.Delay, Seconds: 1, TimeZone: "UTC"}, Payload: schedule.Payload{Event: schedule.MemoryMaintenance}}})
+	require.NoError(t, err)
+	run, err := f.record.RequestJobRun(t.Context(), "a")
+	require.NoError(t, err)
+	got, err := do[flow.JobBegun](f, f.env, flow.BeginJobRun, flow.JobInput{JobID: "a", RunID: run.ID})
+	require.NoError(t, err)
+	require.Equal(t, flow.EventMemoryMaintenance, got.Event)
+	require.True(t, got.Asked)
+	_, err = f.record.EndJobRun(t.Context(), run.ID, store.RunCompleted, "")
+	require.NoError(t, err)
+	got, err = do[flow.JobBegun](f, f.env, flow.BeginJobRun, flow.JobInput{JobID: "a", Slot: j.NextRunAt})
+	require.NoError(t, err)
+	require.Equal(t, flow.EventMemoryMaintenance, got.Event)
+	require.False(t, got.Asked)
+}

@@ -140,15 +140,17 @@ func (j *job) nudge() {
 // event runs work of PicoBot's own and waits for it.
 func (j *job) event() error {
 	name, id := flow.CleanupWorkflow, flow.CleanupWorkflowID
+	var args []any
 	if j.begun.Event == flow.EventMemoryMaintenance {
 		name, id = flow.MemoryMaintenanceWorkflow, flow.MemoryMaintenanceID
+		args = []any{flow.MaintenanceInput{Again: j.begun.Asked}}
 	}
 	ctx, stop := workflow.WithCancel(j.base)
 	child := workflow.ExecuteChildWorkflow(workflow.WithChildOptions(ctx, workflow.ChildWorkflowOptions{
 		WorkflowID: id, TaskQueue: j.in.Queues.Turns(),
 		TypedSearchAttributes: temporal.NewSearchAttributes(flow.AttributeJob.ValueSet(j.in.JobID)),
 		Priority:              temporal.Priority{PriorityKey: flow.ScheduledPriority},
-	}), name)
+	}), name, args...)
 	end := flow.EndRun{RunID: j.begun.RunID}
 	limit := workflow.NewTimer(ctx, time.Duration(j.begun.LeftMS)*time.Millisecond)
 	workflow.NewSelector(j.base).

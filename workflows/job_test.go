@@ -43,7 +43,7 @@ func (r *jobRecord) env() *testsuite.TestWorkflowEnvironment {
 		return nil
 	}, workflow.RegisterOptions{Name: flow.SessionWorkflow})
 	env.RegisterWorkflowWithOptions(func(workflow.Context) error { return nil }, workflow.RegisterOptions{Name: flow.CleanupWorkflow})
-	env.RegisterWorkflowWithOptions(func(workflow.Context) error { return nil }, workflow.RegisterOptions{Name: flow.MemoryMaintenanceWorkflow})
+	env.RegisterWorkflowWithOptions(func(workflow.Context, flow.MaintenanceInput) error { return nil }, workflow.RegisterOptions{Name: flow.MemoryMaintenanceWorkflow})
 	reg := func(name string, fn any) { env.RegisterActivityWithOptions(fn, activity.RegisterOptions{Name: name}) }
 	reg(flow.BeginJobRun, func(_ context.Context, in flow.JobInput) (flow.JobBegun, error) {
 		r.mu.Lock()
@@ -207,15 +207,35 @@ func TestJob_InternalEvents_RunTheirChildWorkflow(t *testing.T) {
 				r := &jobRecord{begun: flow.JobBegun{RunID: "r1", Event: event, LeftMS: 60_000}}
 				env := r.env()
 				var ran []string
-				env.OnWorkflow(want.name, mock.Anything).Return(func(ctx workflow.Context) error {
+				run := func(ctx workflow.Context) error {
 					ran = append(ran, workflow.GetInfo(ctx).WorkflowExecution.ID)
 					return c.child(ctx)
-				})
+				}
+				if event == "memory_maintenance" {
+					env.OnWorkflow(want.name, mock.Anything, mock.Anything).Return(func(ctx workflow.Context, _ flow.MaintenanceInput) error { return run(ctx) })
+				} else {
+					env.OnWorkflow(want.name, mock.Anything).Return(run)
+				}
 				runJob(t, env)
 				require.Equal(t, []string{want.id}, ran)
 				require.Equal(t, []flow.EndRun{c.end}, r.ends)
 			})
 		}
+	}
+}
+
+// Whoever runs the job by hand asks for it, as whoever runs maintenance itself does.
+func TestJob_MemoryMaintenanceByHand_TriesWhatWasRefusedBefore(t *testing.T) {
+	for _, asked := range []bool{false, true} {
+		r := &jobRecord{begun: flow.JobBegun{RunID: "r1", Event: "memory_maintenance", Asked: asked, LeftMS: 60_000}}
+		env := r.env()
+		var got []flow.MaintenanceInput
+		env.OnWorkflow(flow.MemoryMaintenanceWorkflow, mock.Anything, mock.Anything).Return(func(_ workflow.Context, in flow.MaintenanceInput) error {
+			got = append(got, in)
+			return nil
+		})
+		runJob(t, env)
+		require.Equal(t, []flow.MaintenanceInput{{Again: asked}}, got)
 	}
 }
 

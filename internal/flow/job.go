@@ -50,6 +50,7 @@ type JobBegun struct {
 	TurnID    string   `json:"turn_id,omitempty"`
 	Outbound  []string `json:"outbound,omitempty"` // outbox rows to deliver
 	Event     string   `json:"event,omitempty"`    // an internal event
+	Asked     bool     `json:"asked,omitempty"`    // somebody runs it by hand
 	LeftMS    int64    `json:"left_ms,omitempty"`  // of the time the run may take
 }
 
