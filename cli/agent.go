@@ -60,6 +60,9 @@ message is said on standard error, and the exit code is 0 unless no message was 
 	flags.StringVar(&f.token, "token", "", "the gateway's `token` (default: gateway.token of the configuration or the home)")
 	flags.StringVarP(&f.message, "message", "m", "", "send one message and print the reply")
 	flags.BoolVar(&f.json, "json", false, "print each reply as a JSON object")
+	completeFlagOf(cmd, "session", g.sessionIDs(sys))
+	completeFlagOf(cmd, "chat", g.chatIDs(sys))
+	completeFlagOf(cmd, "agent", g.agentNames(sys))
 	return cmd
 }
 

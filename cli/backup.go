@@ -21,7 +21,7 @@ skills, media, and the keys by which clients know this home. The file has secret
 and is readable for its owner only. Not in it: temporal/ (made anew from the record),
 logs, and the workspace unless --workspace is given.`,
 		Example: `  picobot backup picobot-$(date +%F).tar.gz
-  picobot backup --workspace /backups/picobot.tar.gz --force`,
+  picobot backup --workspace --force picobot.tar.gz`,
 		Args: oneArg("FILE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			h, err := g.findHome(sys)
@@ -79,8 +79,8 @@ func newRestore(sys System, g *globals) *cobra.Command {
 use. It changes in one step once all of the file has been read and found sound, or not
 at all. A home that is there already is refused, or with --force kept beside the new
 one. Messages that had no answer then are answered at the next start.`,
-		Example: `  picobot restore picobot-2026-11-30.tar.gz
-  picobot --home /var/lib/picobot/home restore --force picobot.tar.gz`,
+		Example: `  picobot --home ~/elsewhere restore picobot.tar.gz
+  picobot restore --force picobot.tar.gz`,
 		Args: oneArg("FILE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			h, err := g.findHome(sys)

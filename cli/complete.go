@@ -2,12 +2,12 @@ package cli
 
 import (
 	"context"
+	"io"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"picobot/internal/chat"
 	"picobot/store"
 )
 
@@ -17,70 +17,81 @@ const completeWithin = 2 * time.Second
 // completion is what cobra asks for the words that may follow.
 type completion = func(cmd *cobra.Command, args []string, toComplete string) ([]cobra.Completion, cobra.ShellCompDirective)
 
-// completeFlag offers the values of a flag.
-func completeFlag(cmd *cobra.Command, flag string, values ...string) {
-	// It fails only for a flag that is not there, which a test of the command shows.
-	_ = cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
-}
+// found returns words that may follow the arguments there are, each by itself or with
+// cobra.CompletionWithDesc.
+type found func(ctx context.Context, cmd *cobra.Command, args []string) ([]cobra.Completion, error)
 
-// completing offers what the record of the home holds, for a first argument or a
-// flag. It asks no gateway and makes nothing; whatever goes wrong offers nothing.
-func (g *globals) completing(sys System, ids func(ctx context.Context, record *store.Store) ([]cobra.Completion, error)) completion {
+// offer makes a completion of words. It starts and makes nothing and says nothing:
+// whatever goes wrong, or takes too long, offers nothing.
+func offer(words found) completion {
 	return func(cmd *cobra.Command, args []string, toComplete string) ([]cobra.Completion, cobra.ShellCompDirective) {
-		h, err := g.findHome(sys)
-		if err != nil || len(args) > 0 {
-			return nil, cobra.ShellCompDirectiveNoFileComp
-		}
 		ctx, cancel := context.WithTimeout(cmd.Context(), completeWithin)
 		defer cancel()
-		record, err := store.OpenReader(ctx, h.StorageDB(), sys.Now)
-		if err != nil {
-			return nil, cobra.ShellCompDirectiveNoFileComp
-		}
-		defer func() { _ = record.Close() }()
-		found, err := ids(ctx, record)
+		all, err := words(ctx, cmd, args)
 		if err != nil {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
 		var fit []cobra.Completion
-		for _, f := range found {
-			if strings.HasPrefix(f, toComplete) {
-				fit = append(fit, f)
+		for _, w := range all {
+			if strings.HasPrefix(w, toComplete) {
+				fit = append(fit, w)
 			}
 		}
 		return fit, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
 	}
 }
 
-// completeSessions offers the ids of sessions, the most recently active first.
-func (g *globals) completeSessions(sys System) completion {
-	return g.completing(sys, func(ctx context.Context, record *store.Store) ([]cobra.Completion, error) {
-		found, err := record.Sessions(ctx, store.SessionFilter{Limit: 1000})
-		var out []cobra.Completion
-		for _, s := range found {
-			out = append(out, cobra.CompletionWithDesc(s.ID, cell(s.Title)))
+// first offers words for the first argument only.
+func first(words found) completion {
+	return offer(func(ctx context.Context, cmd *cobra.Command, args []string) ([]cobra.Completion, error) {
+		if len(args) > 0 {
+			return nil, nil
 		}
-		return out, err
+		return words(ctx, cmd, args)
 	})
 }
 
-// completeTurns offers the ids of turns, the newest first; with statuses, of turns
-// with one of these.
-func (g *globals) completeTurns(sys System, statuses ...chat.TurnStatus) completion {
-	return g.completing(sys, func(ctx context.Context, record *store.Store) ([]cobra.Completion, error) {
-		if len(statuses) == 0 {
-			statuses = []chat.TurnStatus{""}
+// completeFlag offers the values of a flag.
+func completeFlag(cmd *cobra.Command, flag string, values ...string) {
+	// It fails only for a flag that is not there, which a test of the command shows.
+	_ = cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
+}
+
+// completeFlagOf offers words for a flag, whatever arguments there are.
+func completeFlagOf(cmd *cobra.Command, flag string, words found) {
+	_ = cmd.RegisterFlagCompletionFunc(flag, offer(words)) // as in completeFlag
+}
+
+// completeNoFiles keeps shells from offering files to commands below cmd that take no
+// arguments. Those of commands that take a FILE stay.
+func completeNoFiles(cmd *cobra.Command) {
+	if cmd.ValidArgsFunction == nil && !strings.Contains(cmd.Use, " ") {
+		cmd.ValidArgsFunction = cobra.NoFileCompletions
+	}
+	for _, c := range cmd.Commands() {
+		completeNoFiles(c)
+	}
+}
+
+// fromRecord finds words in the record of the home. A running gateway need not be
+// asked: it writes everything there.
+func (g *globals) fromRecord(sys System, words func(ctx context.Context, record *store.Store, cmd *cobra.Command, args []string) ([]cobra.Completion, error)) found {
+	return func(ctx context.Context, cmd *cobra.Command, args []string) ([]cobra.Completion, error) {
+		h, err := g.findHome(sys)
+		if err != nil {
+			return nil, err
 		}
-		var out []cobra.Completion
-		for _, status := range statuses {
-			found, err := record.Turns(ctx, store.TurnFilter{Status: status, Limit: 1000})
-			if err != nil {
-				return nil, err
-			}
-			for _, t := range found {
-				out = append(out, cobra.CompletionWithDesc(t.ID, string(t.Status)+", "+moment(t.CreatedAt)))
-			}
+		record, err := store.OpenReader(ctx, h.StorageDB(), sys.Now)
+		if err != nil {
+			return nil, err
 		}
-		return out, nil
-	})
+		defer func() { _ = record.Close() }()
+		return words(ctx, record, cmd, args)
+	}
+}
+
+// quiet is sys for somebody who must not say anything.
+func (s System) quiet() System {
+	s.Stderr = io.Discard
+	return s
 }

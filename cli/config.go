@@ -25,7 +25,7 @@ func newConfigInit(sys System, g *globals) *cobra.Command {
 		Use:   "init",
 		Short: "Write a commented configuration to start from",
 		Example: `  picobot config init
-  picobot --config ./config.json config init --force`,
+  picobot --config ./config.json config init`,
 		Args: noArgs,
 		RunE: func(*cobra.Command, []string) error {
 			path := g.configFile

@@ -1,13 +1,10 @@
 package cli
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"net/url"
-	"os"
 	"strconv"
 	"strings"
 	"time"
@@ -29,12 +26,12 @@ func newJobs(sys System, g *globals) *cobra.Command {
 the configuration are changed there; they can be paused and run from here.`,
 		Example: `  picobot jobs list
   picobot jobs put job.json
-  picobot jobs runs agent.daily_summary`,
+  picobot jobs runs builtin.memory_maintenance_daily`,
 	}
 	group(cmd)
 	cmd.AddCommand(newJobsList(sys, g), newJobsGet(sys, g), newJobsPut(sys, g), newJobsDelete(sys, g),
-		newJobsAct(sys, g, "pause", "Keep a job from being due until it is resumed"),
-		newJobsAct(sys, g, "resume", "Make a paused job due again"),
+		newJobsAct(sys, g, "pause", store.JobActive, "Keep a job from being due until it is resumed"),
+		newJobsAct(sys, g, "resume", store.JobPaused, "Make a paused job due again"),
 		newJobsRun(sys, g), newJobsRuns(sys, g))
 	return cmd
 }
@@ -50,10 +47,11 @@ func noJob(id string, err error) error {
 func newJobsList(sys System, g *globals) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use:     "list",
-		Short:   "List jobs",
-		Example: `  picobot jobs list --json`,
-		Args:    noArgs,
+		Use:   "list",
+		Short: "List jobs",
+		Example: `  picobot jobs list
+  picobot jobs list --json`,
+		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return g.asking(cmd.Context(), sys, func(c *api.Client, words *text.Catalogue) error {
 				jobs, err := api.List[gateway.JobItem](cmd.Context(), c, api.Path("jobs"), url.Values{"limit": {strconv.Itoa(pageSize)}}, "cursor", 0)
@@ -130,10 +128,12 @@ func lastRun(j gateway.JobItem) string {
 
 func newJobsGet(sys System, g *globals) *cobra.Command {
 	cmd := &cobra.Command{
-		Use:     "get ID",
-		Short:   "Print a job as JSON, with its next three runs",
-		Example: `  picobot jobs get agent.daily_summary`,
-		Args:    oneArg("ID"),
+		Use:   "get ID",
+		Short: "Print a job as JSON, with its next three runs",
+		Example: `  picobot jobs get builtin.memory_maintenance_daily
+  picobot jobs get tea > job.json`,
+		Args:              oneArg("ID"),
+		ValidArgsFunction: first(g.jobIDs(sys)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return g.asking(cmd.Context(), sys, func(c *api.Client, _ *text.Catalogue) error {
 				var j gateway.JobItem
@@ -148,142 +148,15 @@ func newJobsGet(sys System, g *globals) *cobra.Command {
 	return cmd
 }
 
-func newJobsPut(sys System, g *globals) *cobra.Command {
-	var asJSON bool
-	cmd := &cobra.Command{
-		Use:   "put FILE",
-		Short: "Make a job, or change the one with its id, from its JSON (- = standard input)",
-		Example: `  picobot jobs put job.json
-  echo '{"id": "tea", "kind": "outbound_message", "schedule": {"type": "delay", "seconds": 300},
-    "target": {"channel": "cli", "chat_id": "CHAT"}, "payload": {"content": "Tea!"}}' | picobot jobs put -`,
-		Args: oneArg("FILE"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			body, err := readJob(sys, args[0])
-			if err != nil {
-				return err
-			}
-			var named struct {
-				ID string `json:"id"`
-			}
-			if err := json.Unmarshal(body, &named); err != nil {
-				return fmt.Errorf("%s is no JSON object: %w", args[0], err)
-			}
-			if why := schedule.BadID(named.ID); why != "" {
-				return fmt.Errorf("id: %s", why)
-			}
-			return g.asking(cmd.Context(), sys, func(c *api.Client, words *text.Catalogue) error {
-				var j gateway.JobItem
-				created, err := c.Put(cmd.Context(), api.Path("jobs", named.ID), nil, json.RawMessage(body), &j)
-				if err != nil {
-					return err
-				}
-				if asJSON {
-					return printJSON(sys.Stdout, j)
-				}
-				next := nextRun(words, j, sys.Now())
-				var done text.Message = text.JobChanged{Job: j.ID, Next: next}
-				if created {
-					done = text.JobMade{Job: j.ID, Next: next}
-				}
-				_, err = fmt.Fprintln(sys.Stdout, words.Say(done))
-				return err
-			})
-		},
-	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print the job as one JSON object")
-	return cmd
-}
-
-// maxJobFile bounds what is read; the gateway has the last word.
-const maxJobFile = 1 << 20
-
-func readJob(sys System, name string) ([]byte, error) {
-	in := sys.Stdin
-	if name != "-" {
-		f, err := os.Open(name) //nolint:gosec // the operator names the file
-		if err != nil {
-			return nil, fmt.Errorf("read the job: %w", err)
-		}
-		defer f.Close() //nolint:errcheck // opened for reading only
-		in = f
-	}
-	text, err := io.ReadAll(io.LimitReader(in, maxJobFile))
-	if err != nil {
-		return nil, fmt.Errorf("read the job: %w", err)
-	}
-	return text, nil
-}
-
-func newJobsDelete(sys System, g *globals) *cobra.Command {
-	return &cobra.Command{
-		Use:     "delete ID",
-		Short:   "Delete a job; a run that is under way goes on",
-		Example: `  picobot jobs delete tea`,
-		Args:    oneArg("ID"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return g.asking(cmd.Context(), sys, func(c *api.Client, words *text.Catalogue) error {
-				if err := c.Delete(cmd.Context(), api.Path("jobs", args[0]), nil); err != nil {
-					return noJob(args[0], err)
-				}
-				_, err := fmt.Fprintln(sys.Stdout, words.Say(text.JobDeleted{Job: args[0]}))
-				return err
-			})
-		},
-	}
-}
-
-func newJobsAct(sys System, g *globals, action, short string) *cobra.Command {
-	return &cobra.Command{
-		Use:     action + " ID",
-		Short:   short,
-		Example: "  picobot jobs " + action + " agent.daily_summary",
-		Args:    oneArg("ID"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return g.asking(cmd.Context(), sys, func(c *api.Client, words *text.Catalogue) error {
-				var j gateway.JobItem
-				if err := c.Post(cmd.Context(), api.Path("jobs", args[0], action), nil, nil, &j); err != nil {
-					return noJob(args[0], err)
-				}
-				_, err := fmt.Fprintln(sys.Stdout, words.Say(text.JobState{Job: j.ID, State: j.State, Next: nextRun(words, j, sys.Now())}))
-				return err
-			})
-		},
-	}
-}
-
-func newJobsRun(sys System, g *globals) *cobra.Command {
-	var asJSON bool
-	cmd := &cobra.Command{
-		Use:     "run ID",
-		Short:   "Run a job now, whatever its schedule and state",
-		Example: `  picobot jobs run agent.daily_summary`,
-		Args:    oneArg("ID"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return g.asking(cmd.Context(), sys, func(c *api.Client, words *text.Catalogue) error {
-				var r gateway.JobRunItem
-				if err := c.Post(cmd.Context(), api.Path("jobs", args[0], "run"), nil, nil, &r); err != nil {
-					return noJob(args[0], err)
-				}
-				if asJSON {
-					return printJSON(sys.Stdout, r)
-				}
-				_, err := fmt.Fprintln(sys.Stdout, words.Say(text.JobRunAsked{Run: r.ID, Job: r.JobID}))
-				return err
-			})
-		},
-	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print the run as one JSON object")
-	return cmd
-}
-
 func newJobsRuns(sys System, g *globals) *cobra.Command {
 	var asJSON bool
 	var limit int
 	cmd := &cobra.Command{
-		Use:     "runs ID",
-		Short:   "List a job's runs, the newest first",
-		Example: `  picobot jobs runs agent.daily_summary --limit 10`,
-		Args:    oneArg("ID"),
+		Use:               "runs ID",
+		Short:             "List a job's runs, the newest first",
+		Example:           `  picobot jobs runs builtin.memory_maintenance_daily --limit 10`,
+		Args:              oneArg("ID"),
+		ValidArgsFunction: first(g.jobIDs(sys)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if limit < 1 {
 				return usagef("--limit must be 1 or more")

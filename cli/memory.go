@@ -41,13 +41,16 @@ this home's terminal. Reading works without a gateway, too.`,
 	return cmd
 }
 
-func (f *memoryFlags) register(cmd *cobra.Command, what ...string) *cobra.Command {
+// memoryCommand gives a command its flags; what names those besides --scope.
+func (g *globals) memoryCommand(sys System, f *memoryFlags, cmd *cobra.Command, what ...string) *cobra.Command {
 	flags := cmd.Flags()
 	flags.StringVar(&f.scope, "scope", "", "whose memories, as `channel:sender_id`")
+	completeFlagOf(cmd, "scope", g.memoryParts(sys, func(m memory.Memory) string { return m.Scope }))
 	for _, w := range what {
 		switch w {
 		case "namespace":
 			flags.StringVar(&f.namespace, "namespace", "", "only this `namespace`")
+			completeFlagOf(cmd, "namespace", g.memoryParts(sys, func(m memory.Memory) string { return m.Namespace }))
 		case "limit":
 			flags.IntVar(&f.limit, "limit", cmp.Or(f.limit, 100), "at most so many; 0 = all")
 		case "json":
@@ -80,7 +83,7 @@ func (g *globals) remembering(cmd *cobra.Command, sys System, f *memoryFlags, do
 
 func newMemoryList(sys System, g *globals) *cobra.Command {
 	var f memoryFlags
-	return f.register(&cobra.Command{
+	return g.memoryCommand(sys, &f, &cobra.Command{
 		Use:     "list",
 		Example: `  picobot memory list --scope cli:CHAT`,
 		Short:   "List memories",
@@ -99,7 +102,7 @@ func newMemoryList(sys System, g *globals) *cobra.Command {
 
 func newMemorySearch(sys System, g *globals) *cobra.Command {
 	f := memoryFlags{limit: 20}
-	return f.register(&cobra.Command{
+	return g.memoryCommand(sys, &f, &cobra.Command{
 		Use:     "search QUERY",
 		Short:   "Search memories, the best answer first",
 		Example: `  picobot memory search "when is the birthday"`,
@@ -118,11 +121,12 @@ func newMemorySearch(sys System, g *globals) *cobra.Command {
 
 func newMemoryShow(sys System, g *globals) *cobra.Command {
 	var f memoryFlags
-	return f.register(&cobra.Command{
-		Use:     "show NAMESPACE KEY",
-		Example: `  picobot memory show profile birthday`,
-		Short:   "Print one memory in full",
-		Args:    needArgs(2, "NAMESPACE KEY"),
+	return g.memoryCommand(sys, &f, &cobra.Command{
+		Use:               "show NAMESPACE KEY",
+		Example:           `  picobot memory show profile birthday`,
+		Short:             "Print one memory in full",
+		Args:              needArgs(2, "NAMESPACE KEY"),
+		ValidArgsFunction: offer(g.memoryNames(sys, &f)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return g.remembering(cmd, sys, &f, func(ctx context.Context, v *visit) error {
 				m, err := v.memory(ctx, f, args[0], args[1])
@@ -141,11 +145,12 @@ func newMemoryShow(sys System, g *globals) *cobra.Command {
 
 func newMemoryPut(sys System, g *globals) *cobra.Command {
 	var f memoryFlags
-	return f.register(&cobra.Command{
-		Use:     "put NAMESPACE KEY CONTENT",
-		Short:   "Write a memory, in place of one of this name (- = content from standard input)",
-		Example: `  picobot memory put profile birthday "Born on 3 May 1990."`,
-		Args:    needArgs(3, "NAMESPACE KEY CONTENT"),
+	return g.memoryCommand(sys, &f, &cobra.Command{
+		Use:               "put NAMESPACE KEY CONTENT",
+		Short:             "Write a memory, in place of one of this name (- = content from standard input)",
+		Example:           `  picobot memory put profile birthday "Born on 3 May 1990."`,
+		Args:              needArgs(3, "NAMESPACE KEY CONTENT"),
+		ValidArgsFunction: offer(g.memoryNames(sys, &f)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return g.remembering(cmd, sys, &f, func(ctx context.Context, v *visit) error {
 				content := args[2]
@@ -175,11 +180,12 @@ func newMemoryPut(sys System, g *globals) *cobra.Command {
 
 func newMemoryDelete(sys System, g *globals) *cobra.Command {
 	var f memoryFlags
-	return f.register(&cobra.Command{
-		Use:     "delete NAMESPACE KEY",
-		Example: `  picobot memory delete profile birthday`,
-		Short:   "Forget a memory",
-		Args:    needArgs(2, "NAMESPACE KEY"),
+	return g.memoryCommand(sys, &f, &cobra.Command{
+		Use:               "delete NAMESPACE KEY",
+		Example:           `  picobot memory delete profile birthday`,
+		Short:             "Forget a memory",
+		Args:              needArgs(2, "NAMESPACE KEY"),
+		ValidArgsFunction: offer(g.memoryNames(sys, &f)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return g.remembering(cmd, sys, &f, func(ctx context.Context, v *visit) error {
 				c, query, err := v.oneMemory(f, args[0], args[1])
@@ -194,7 +200,7 @@ func newMemoryDelete(sys System, g *globals) *cobra.Command {
 
 func newMemoryExport(sys System, g *globals) *cobra.Command {
 	var f memoryFlags
-	return f.register(&cobra.Command{
+	return g.memoryCommand(sys, &f, &cobra.Command{
 		Use:     "export",
 		Example: `  picobot memory export > memories.jsonl`,
 		Short:   "Print all memories, a JSON object a line",

@@ -24,7 +24,7 @@ const (
 
 func newMemoryMaintain(sys System, g *globals) *cobra.Command {
 	var f memoryFlags
-	return f.register(&cobra.Command{
+	return g.memoryCommand(sys, &f, &cobra.Command{
 		Use:   "maintain",
 		Short: "Tidy memories now: merge what says the same, drop what is outdated, renew AGENT.md",
 		Long: `Tidy memories now, through the running gateway, of everybody whose memories have

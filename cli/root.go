@@ -32,9 +32,9 @@ func newRoot(sys System) *cobra.Command {
 		Use:     "picobot",
 		Version: sys.Build.Version,
 		Short:   "An agent that answers in your terminal and your chats, and never loses its place",
-		Long: `PicoBot is an agent gateway: it takes messages from the terminal,
-lets a model answer them with tools, and writes down every step, so that it goes on
-where it was after any crash.
+		Long: `PicoBot is an agent gateway: it takes messages from the terminal and from Feishu
+(Lark), lets a model answer them with tools, and writes down every step, so that it
+goes on where it was after any crash.
 
 Begin with:  picobot agent -m "calc 12*7"`,
 		Example: `  picobot agent
@@ -49,6 +49,7 @@ Begin with:  picobot agent -m "calc 12*7"`,
 	g.register(root.PersistentFlags())
 	completeFlag(root, "log-level", "debug", "info", "warn", "error")
 	completeFlag(root, "log-format", logging.FormatText, logging.FormatJSON)
+	_ = root.MarkPersistentFlagDirname("home")
 	group(root)
 	root.AddCommand(
 		newAgent(sys, g),
@@ -66,6 +67,7 @@ Begin with:  picobot agent -m "calc 12*7"`,
 		newJobs(sys, g),
 		newVersion(sys),
 	)
+	completeNoFiles(root)
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return usagef("%w: see `%s --help`", err, cmd.CommandPath())
 	})

@@ -58,6 +58,8 @@ func newSessionsList(sys System, g *globals) *cobra.Command {
 	cmd.Flags().StringVar(&f.ChatID, "chat", "", "only sessions of this `chat`")
 	cmd.Flags().IntVar(&f.Limit, "limit", 100, "at most so `many`")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON array")
+	completeFlagOf(cmd, "channel", g.channels(sys))
+	completeFlagOf(cmd, "chat", g.chatIDs(sys))
 	return cmd
 }
 
@@ -76,7 +78,7 @@ func newSessionsExport(sys System, g *globals) *cobra.Command {
 also what has been compacted since, or was said before a /reset; never a copy.`,
 		Example:           `  picobot sessions export cli:CHAT:01M8… > session.jsonl`,
 		Args:              oneArg("ID"),
-		ValidArgsFunction: g.completeSessions(sys),
+		ValidArgsFunction: first(g.sessionIDs(sys)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return g.looking(cmd, sys, func(_ *visit, record *store.Store) error {
 				s, err := findSession(cmd, record, args[0])

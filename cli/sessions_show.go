@@ -34,7 +34,7 @@ did not fit, is marked as a stub. Tools, images and the day's date are not rows.
 		Example: `  picobot sessions show cli:CHAT:01M8…
   picobot sessions show cli:CHAT:01M8… --turn 01M9… --step 2`,
 		Args:              oneArg("ID"),
-		ValidArgsFunction: g.completeSessions(sys),
+		ValidArgsFunction: first(g.sessionIDs(sys)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if step != 0 && turn == "" {
 				return usagef("--step needs --turn")
@@ -54,6 +54,7 @@ did not fit, is marked as a stub. Tools, images and the day's date are not rows.
 	cmd.Flags().StringVar(&turn, "turn", "", "show what the model was sent in this `turn`")
 	cmd.Flags().IntVar(&step, "step", 0, "only of this `step` of the turn")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON value")
+	completeFlagOf(cmd, "turn", g.turnIDs(sys))
 	return cmd
 }
 

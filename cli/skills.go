@@ -165,10 +165,11 @@ func stateOf(k skills.Item) string {
 func newSkillsShow(sys System, g *globals) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use:     "show NAME",
-		Example: `  picobot skills show pdf-forms`,
-		Short:   "Print a skill: where it is, its files, its instructions",
-		Args:    oneArg("NAME"),
+		Use:               "show NAME",
+		Example:           `  picobot skills show pdf-forms`,
+		Short:             "Print a skill: where it is, its files, its instructions",
+		Args:              oneArg("NAME"),
+		ValidArgsFunction: first(g.skillNames(sys, true, false)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return g.withSkills(cmd.Context(), sys, func(s skillsAt) error {
 				d, err := s.show(cmd.Context(), args[0])
@@ -203,9 +204,10 @@ func newSkillsSwitch(sys System, g *globals, action string) *cobra.Command {
 	var scope string
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use:     action + " NAME…",
-		Example: "  picobot skills " + action + " pdf-forms",
-		Short:   map[string]string{"disable": "Switch skills off", "enable": "Switch skills on"}[action],
+		Use:               action + " NAME…",
+		Example:           "  picobot skills " + action + " pdf-forms",
+		Short:             map[string]string{"disable": "Switch skills off", "enable": "Switch skills on"}[action],
+		ValidArgsFunction: offer(g.skillNames(sys, action == "disable")),
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return usagef("%s needs the name of a skill, or several: see `%s --help`", cmd.CommandPath(), cmd.CommandPath())
@@ -244,6 +246,7 @@ func newSkillsSwitch(sys System, g *globals, action string) *cobra.Command {
 		},
 	}
 	cmd.Flags().StringVar(&scope, "scope", "", "whose state file to write: project or user (default: disable in the skill's own, enable in both)")
+	completeFlag(cmd, "scope", string(skills.Project), string(skills.User))
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON array")
 	return cmd
 }
@@ -263,6 +266,9 @@ func newSkillsCheck(sys System, g *globals) *cobra.Command {
 		Example: `  picobot skills check
   picobot skills check ./.picobot/skills/pdf-forms`,
 		Short: "Check skills and say what is wrong with each folder",
+		ValidArgsFunction: func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
+			return nil, cobra.ShellCompDirectiveFilterDirs
+		},
 		Long: `Check skills and say what is wrong with each folder: those of the home and of the
 directory this is called in, or those in DIR, or the one in DIR. Ends with 1 when one
 would be skipped.`,

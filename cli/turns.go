@@ -77,7 +77,7 @@ func newTurnsList(sys System, g *globals) *cobra.Command {
 	cmd.Flags().IntVar(&f.Limit, "limit", 100, "at most so `many`")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON array")
 	completeFlag(cmd, "status", statusNames()...)
-	_ = cmd.RegisterFlagCompletionFunc("session", g.completeSessions(sys))
+	completeFlagOf(cmd, "session", g.sessionIDs(sys))
 	return cmd
 }
 
@@ -90,7 +90,7 @@ func newTurnsStop(sys System, g *globals) *cobra.Command {
 once; one that runs ends as soon as what it does has been stopped.`,
 		Example:           `  picobot turns stop 01M9…`,
 		Args:              oneArg("ID"),
-		ValidArgsFunction: g.completeTurns(sys, chat.TurnQueued, chat.TurnRunning),
+		ValidArgsFunction: first(g.turnIDs(sys, chat.TurnQueued, chat.TurnRunning)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return g.asking(cmd.Context(), sys, func(c *api.Client, words *text.Catalogue) error {
 				var t gateway.Turn

@@ -26,7 +26,7 @@ where to see its run in the Temporal UI. What was said is in the session:
 		Example: `  picobot turns show 01M9…
   picobot turns show 01M9… --json`,
 		Args:              oneArg("ID"),
-		ValidArgsFunction: g.completeTurns(sys),
+		ValidArgsFunction: first(g.turnIDs(sys)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return g.looking(cmd, sys, func(v *visit, record *store.Store) error {
 				d, err := record.TurnDetail(cmd.Context(), args[0])

@@ -1,0 +1,34 @@
+package cli
+
+import (
+	"encoding/json"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"picobot/gateway"
+	"picobot/internal/schedule"
+)
+
+// What `jobs get` prints is a job that can be put again: nothing else is in it.
+func TestJobs_WhatIsGot_CanBePut(t *testing.T) {
+	const body = `{"id": "tea", "kind": "outbound_message", "schedule": {"type": "cron", "expression": "0 16 * * *", "time_zone": "Asia/Shanghai"},
+		"target": {"channel": "cli", "chat_id": "c"}, "payload": {"content": "Tea!"}, "misfire_policy": "run_all", "misfire_grace_seconds": 7, "enabled": true}`
+	rules := schedule.Rules{Now: time.Now()}
+	job, problems := schedule.Parse([]byte(body), "", rules)
+	require.NoError(t, problems.Err())
+	shown, err := json.Marshal(gateway.JobItem{
+		Job: job, TimeZone: "Asia/Shanghai", State: "active", Source: "api", CreatedBy: "me", Origin: &gateway.JobOrigin{Channel: "cli"},
+		LastRunAt: 1, LastStatus: "failed", NextRunAt: 2, NextRuns: []string{"x"}, CreatedAt: 3, UpdatedAt: 4,
+	})
+	require.NoError(t, err)
+	again, problems := schedule.Parse(asPut(shown), "", rules)
+	require.NoError(t, problems.Err())
+	require.Equal(t, job, again)
+
+	// A job of one's own is sent as it is: what is wrong in it is not hidden.
+	for _, own := range []string{body, `{"id": "tea", "state": "paused"}`, `[]`, `{`} {
+		require.Equal(t, own, string(asPut([]byte(own))))
+	}
+}
