@@ -114,6 +114,7 @@ var english = entries{
 	TerminalThought{}:    "Thought for {For}",
 	TerminalThoughts{}:   "Thoughts",
 	TerminalMore{}:       "… {Lines|more line|more lines}",
+	TerminalReading{}:    "Details {At} · ↑ ↓ PgUp PgDn Home End · Ctrl-T goes back",
 	TerminalWaits{}:      "waits",
 	AnswerBeginsAgain{}:  "(the answer begins again)",
 	AnsweredMeanwhile{}:  "Meanwhile “{Said}” was answered: {Answer}",

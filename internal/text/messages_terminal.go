@@ -32,6 +32,12 @@ type (
 		msg
 		Lines int
 	}
+	// TerminalReading stands below the conversation with everything unfolded; At is how far
+	// it is shown.
+	TerminalReading struct {
+		msg
+		At string
+	}
 	// TerminalWaits stands beside a message that is not being answered yet.
 	TerminalWaits struct{ msg }
 	// AnswerBeginsAgain is said when what was shown of an answer is replaced.

@@ -2,6 +2,7 @@ package paint
 
 import (
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -19,7 +20,8 @@ type Painter struct {
 	w      io.Writer
 	height int
 	shown  Frame
-	dirty  bool // what is on the screen is not what was drawn
+	dirty  bool     // what is on the screen is not what was drawn
+	page   []string // on the terminal's other screen; nil = that is not shown
 }
 
 // New returns a Painter that writes to w, where the cursor stands at the start of a line.
@@ -33,7 +35,42 @@ const (
 	eraseBelow  = "\x1b[J"
 	eraseLine   = "\x1b[2K"
 	home        = "\x1b[H\x1b[2J"
+	toOther     = "\x1b[?1049h\x1b[?25l"
+	fromOther   = "\x1b[?1049l\x1b[?25h"
 )
+
+// Page shows lines on the terminal's other screen, as many as it is high. Final lines
+// and frame stay as they are, until Back. With again, what stands there is not trusted.
+func (p *Painter) Page(lines []string, again bool) error {
+	if p.page != nil && !again && slices.Equal(p.page, lines) {
+		return nil
+	}
+	var out strings.Builder
+	if p.page == nil {
+		out.WriteString(toOther)
+	}
+	out.WriteString("\x1b[?2026h\x1b[H" + noWrap)
+	for i, l := range lines {
+		out.WriteString(eraseLine + l)
+		if i < len(lines)-1 {
+			out.WriteString("\r\n")
+		}
+	}
+	out.WriteString(eraseBelow + wrap + "\x1b[?2026l")
+	p.page = append([]string{}, lines...)
+	_, err := io.WriteString(p.w, out.String())
+	return err
+}
+
+// Back shows final lines and frame again as they were. The cursor is where it was.
+func (p *Painter) Back() error {
+	if p.page == nil {
+		return nil
+	}
+	p.page = nil
+	_, err := io.WriteString(p.w, fromOther)
+	return err
+}
 
 // Paint adds final lines above the frame and draws the frame. A frame that is higher
 // than the terminal loses its first lines.

@@ -324,8 +324,10 @@ func TestOutput_OfModelsAndTools_DoesNotDriveTheTerminal(t *testing.T) {
 			protocol.Error{Code: "x", Message: say("error")},
 			protocol.Turn{TurnID: "t", Status: protocol.TurnFailed, Error: &protocol.Problem{Message: say("problem")}},
 			sessionsLoaded{sessions: []Session{{ID: say("id"), Title: say("dialog")}}})
-		r.types("<ctrl+t>", "<ctrl+o>", "<esc>", "/use ")
-		for _, l := range append(r.shell.model.Final(0), r.shell.model.Frame().Lines...) {
+		r.types("<ctrl+t>")
+		page := r.shell.model.reading()
+		r.types("<esc>", "<ctrl+o>", "<esc>", "/use ")
+		for _, l := range append(append(r.shell.model.Final(0), page...), r.shell.model.Frame().Lines...) {
 			if strings.IndexFunc(stripped(l), unicode.IsControl) >= 0 {
 				rt.Fatalf("a line has control characters: %q", l)
 			}
@@ -342,7 +344,7 @@ func TestOutput_OfModelsAndTools_DoesNotDriveTheTerminal(t *testing.T) {
 // Whatever is pressed, pasted and said, in whatever order and size, the frame fits the
 // terminal and the cursor is in it.
 func TestFrame_Always_FitsTheTerminal(t *testing.T) {
-	keys := rapid.SampledFrom([]string{"a", "中", "/", " ", "<enter>", "<alt+enter>", "<backspace>", "<up>", "<down>", "<tab>", "<esc>", "<ctrl+r>", "<ctrl+o>", "<ctrl+t>", "<ctrl+l>", "<left>"})
+	keys := rapid.SampledFrom([]string{"a", "中", "/", " ", "<enter>", "<alt+enter>", "<backspace>", "<up>", "<down>", "<tab>", "<esc>", "<ctrl+r>", "<ctrl+o>", "<ctrl+t>", "<ctrl+l>", "<left>", "<home>", "<pgup>"})
 	rapid.Check(t, func(rt *rapid.T) {
 		r := newRig(t, 40, 12)
 		stages := turnOf(r)
@@ -361,6 +363,9 @@ func TestFrame_Always_FitsTheTerminal(t *testing.T) {
 				r.types(keys.Draw(rt, "key"))
 			}
 			m := r.shell.model
+			if page := m.Page(); page != nil && len(page) != m.height {
+				rt.Fatalf("a page of %d lines on %d×%d", len(page), m.width, m.height)
+			}
 			f := m.Frame()
 			if n := len(f.Lines); m.height > 4 && n > m.height || f.Y < 0 || f.Y >= n || f.X < 0 || m.width > 10 && f.X >= m.width {
 				rt.Fatalf("%d lines, cursor %d,%d on %d×%d", n, f.X, f.Y, m.width, m.height)
@@ -408,5 +413,18 @@ func TestRename_TheDialogIsCalledByItsNewName(t *testing.T) {
 	rename(r.shell.model.session, "Refused", false)
 	if got := r.shell.model.title; got != "Trip to Rome" {
 		t.Errorf("it is called %q", got)
+	}
+}
+
+func TestInput_ManyLinesOnATerminalThatBecomesSmall_TheCursorIsInWhatIsShown(t *testing.T) {
+	r := newRig(t, 40, 30)
+	r.does(welcome())
+	r.types("a")
+	r.does(tea.PasteMsg{Content: strings.Repeat("pasted 行\n", 3)})
+	for _, size := range [][2]int{{14, 1}, {1, 1}, {40, 2}, {9, 3}} {
+		r.shell.model, _ = r.shell.model.Update(sized{size[0], size[1]}, r.now)
+		if f := r.shell.model.Frame(); f.Y >= len(f.Lines) {
+			t.Errorf("%v: cursor in line %d of %q", size, f.Y, f.Lines)
+		}
 	}
 }

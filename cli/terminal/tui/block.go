@@ -28,14 +28,11 @@ type block struct {
 	kind kind
 	text string
 	head string // of thoughts and calls: the line that is always shown
-	last int    // > 0: only so many of its last lines
+	last int    // > 0: folded, only so many of its last lines
 }
 
-// Limits of what is shown of one block. The record has the whole.
-const (
-	saidLines   = 12
-	resultLines = 12
-)
+// saidLines is how many lines are shown of a message that is folded.
+const saidLines = 12
 
 // lines shows a block at a width.
 func (b block) lines(p page) []string {
@@ -54,7 +51,7 @@ func (b block) lines(p page) []string {
 	case kindAlert:
 		out = each(p.wrap(b.text), p.alert)
 	}
-	if b.last > 0 && len(out) > b.last {
+	if b.last > 0 && len(out) > b.last && !p.unfolded {
 		out = append([]string{p.faint("…")}, out[len(out)-b.last:]...)
 	}
 	return out
@@ -93,9 +90,6 @@ func (p page) folding(b block) []string {
 		return []string{head}
 	}
 	lines := p.narrower(2).wrap(body)
-	if b.kind == kindTool && len(lines) > resultLines+1 {
-		lines = append(lines[:resultLines:resultLines], p.words.Say(text.TerminalMore{Lines: len(lines) - resultLines}))
-	}
 	return append([]string{head}, prefixed(each(lines, p.faint), "  ", "  ")...)
 }
 

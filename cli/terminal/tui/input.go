@@ -132,6 +132,7 @@ func (in *input) forward() bool {
 func (in *input) lines(width, most int) (lines []string, x, y int) {
 	in.area.MaxHeight = max(most, 1)
 	in.area.SetWidth(max(width, promptWidth+4))
+	in.area, _ = in.area.Update(nil) // the cursor has to be in what is shown, also after another size
 	lines = strings.Split(in.area.View(), "\n")
 	for i, l := range lines {
 		lines[i] = strings.TrimRight(l, " ")

@@ -16,6 +16,9 @@ const twice = 2 * time.Second
 
 // key takes a key that was pressed.
 func (m *Model) key(k tea.KeyPressMsg) []effect {
+	if m.reader != nil {
+		return m.turnPage(k)
+	}
 	if k.String() == "ctrl+c" {
 		return m.interrupt()
 	}
@@ -27,8 +30,7 @@ func (m *Model) key(k tea.KeyPressMsg) []effect {
 		m.epoch++
 		return nil
 	case "ctrl+t":
-		m.unfolded = !m.unfolded
-		m.epoch++
+		m.read()
 		return nil
 	}
 	if m.picker != nil {

@@ -39,10 +39,9 @@ type Model struct {
 
 	// What is over. blocks[0] is number dropped; the printed ones are only kept to be
 	// shown again in another size.
-	blocks   []block
-	dropped  int
-	epoch    int // counts what makes all of it look different
-	unfolded bool
+	blocks  []block
+	dropped int
+	epoch   int // counts what makes all of it look different
 
 	// What is under way.
 	answer   answer
@@ -60,6 +59,7 @@ type Model struct {
 	input    input
 	complete completion
 	picker   *picker
+	reader   *reader
 	sessions []Session // nil = not loaded
 	loading  bool
 
@@ -98,13 +98,14 @@ func (m *Model) add(b block) {
 }
 
 func (m Model) page() page {
-	return page{width: max(m.width-1, 8), unfolded: m.unfolded, colour: m.colour, words: m.words, made: m.made}
+	return page{width: max(m.width-1, 8), colour: m.colour, words: m.words, made: m.made}
 }
 
 // Final returns the lines of the blocks from number from on.
-func (m Model) Final(from int) []string {
+func (m Model) Final(from int) []string { return m.finalOn(m.page(), from) }
+
+func (m Model) finalOn(p page, from int) []string {
 	var out []string
-	p := m.page()
 	for i := max(from-m.dropped, 0); i < len(m.blocks); i++ {
 		if (i > 0 || m.dropped > 0) && (i == 0 || spaced(m.blocks[i-1], m.blocks[i])) {
 			out = append(out, "")

@@ -11,7 +11,7 @@ import (
 // page is what lines are made for.
 type page struct {
 	width    int
-	unfolded bool
+	unfolded bool // nothing is left out
 	colour   bool
 	words    *text.Catalogue
 	made     renderers

@@ -27,6 +27,9 @@ const (
 
 // paste takes what the terminal says was pasted, or dropped onto it.
 func (m *Model) paste(what string) []effect {
+	if m.reader != nil {
+		return nil
+	}
 	if m.picker != nil {
 		m.picker.filter += oneLine(what)
 		m.picker.at = 0

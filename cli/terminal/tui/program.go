@@ -124,6 +124,7 @@ type shell struct {
 	painter *paint.Painter
 	printed int // blocks
 	epoch   int
+	paged   int     // the epoch of the reader's page
 	begin   tea.Cmd // what the first message wanted, before anything ran
 }
 
@@ -185,6 +186,14 @@ func (s *shell) do(e effect) tea.Cmd {
 
 func (s *shell) paint() error {
 	m := s.model
+	if page := m.Page(); page != nil {
+		again := m.epoch != s.paged
+		s.paged = m.epoch
+		return s.painter.Page(page, again) // what is over meanwhile is printed later
+	}
+	if err := s.painter.Back(); err != nil {
+		return err
+	}
 	defer func() { s.printed, s.epoch = m.Blocks(), m.epoch }()
 	if m.epoch != s.epoch {
 		return s.painter.Redraw(m.height, m.Final(0), m.Frame())
@@ -200,6 +209,9 @@ func (s *shell) paint() error {
 func (s *shell) close() error {
 	m := s.model
 	m.endAnswer()
+	if err := s.painter.Back(); err != nil {
+		return err
+	}
 	return s.painter.Close(m.Final(s.printed))
 }
 

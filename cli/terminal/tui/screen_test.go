@@ -96,17 +96,90 @@ func TestScreen_ResizedWhileStreaming_IsAsIfItHadAlwaysBeenSo(t *testing.T) {
 	}
 }
 
-func TestScreen_ThoughtsAndResults_FoldAndUnfold(t *testing.T) {
-	r := newRig(t, 60, 50)
-	for _, stage := range turnOf(r) {
+// Ctrl-T shows everything unfolded, also what has gone into the scrollback, and leaves
+// no trace there.
+func TestScreen_Details_ShowEverythingAndGoAwayAgain(t *testing.T) {
+	r := newRig(t, 60, 12)
+	stages := turnOf(r)
+	for _, stage := range stages {
 		stage()
 	}
-	folded := strings.Join(r.screen(), "\n")
-	r.types("<ctrl+t>")
-	r.shows("unfolded")
+	before := strings.Join(r.lines(), "\n")
+	for _, leave := range []string{"<ctrl+t>", "<esc>", "<ctrl+c>", "q"} {
+		r.types("<ctrl+t>")
+		r.shows("details-1")
+		r.types("<down>", "<down>", "<pgdown>")
+		r.shows("details-2")
+		r.types("<end>", "<up>", "<home>")
+		r.shows("details-3")
+		r.types("typed, and ignored")
+		r.types(leave)
+		if got := strings.Join(r.lines(), "\n"); got != before {
+			t.Errorf("after %s it is\n%s\nwant\n%s", leave, got, before)
+		}
+	}
+	if len(r.talk.sent) != 1 || r.shell.model.input.area.Value() != "" {
+		t.Errorf("sent %q, typed %q", r.talk.sent, r.shell.model.input.area.Value())
+	}
+}
+
+// What comes while details are shown is shown there, and below what was said when they
+// are left.
+func TestScreen_Details_WhileATurnRuns_FollowItAndLoseNothing(t *testing.T) {
+	r, plain := newRig(t, 60, 20), newRig(t, 60, 20)
+	stages, plainStages := turnOf(r), turnOf(plain)
+	for n := range stages {
+		stages[n]()
+		plainStages[n]()
+		if n == 1 {
+			r.types("<ctrl+t>")
+			r.shows("details-thinking")
+		}
+	}
+	if got := r.screen(); !strings.HasPrefix(got[19], "Details ") || got[18] != "总之一切正常。" {
+		t.Errorf("the end is not shown:\n%s", strings.Join(got, "\n"))
+	}
+	r.resize(50, 18)
+	if got := r.screen(); !strings.HasPrefix(got[17], "Details ") || got[16] != "总之一切正常。" {
+		t.Errorf("resized:\n%s", strings.Join(got, "\n"))
+	}
+	r.resize(60, 20)
 	r.types("<ctrl+t>", "<ctrl+l>")
-	if got := strings.Join(r.screen(), "\n"); got != folded {
-		t.Errorf("folded again it is\n%s\nwant\n%s", got, folded)
+	plain.types("<ctrl+l>")
+	if got, want := strings.Join(r.screen(), "\n"), strings.Join(plain.screen(), "\n"); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+	r.types("<ctrl+t>")
+	if err := r.shell.close(); err != nil {
+		t.Fatal(err)
+	}
+	if got := strings.Join(r.screen(), "\n"); strings.Contains(got, "Details") || !strings.Contains(got, "总之一切正常。") {
+		t.Errorf("whoever leaves sees\n%s", got)
+	}
+}
+
+func TestScreen_Details_OfManyLines_AreThereWhole(t *testing.T) {
+	r := newRig(t, 40, 10)
+	var result2 strings.Builder
+	for n := range 200 {
+		fmt.Fprintf(&result2, "row %03d\n", n)
+	}
+	r.does(welcome(), started("t1"), user("t1", strings.Repeat("said\n", 40)), tool("t1", "c1", "started", "bash: ls"), result("t1", "c1", result2.String()), completed("t1"))
+	r.types("<ctrl+t>", "<home>")
+	seen := map[string]bool{}
+	for range 300 {
+		for _, l := range r.screen() {
+			seen[strings.TrimSpace(l)] = true
+		}
+		r.types("<down>")
+	}
+	for n := range 200 {
+		if !seen[fmt.Sprintf("row %03d", n)] {
+			t.Errorf("row %d is not shown", n)
+		}
+	}
+	if seen["… 28 more lines"] {
+		t.Error("something is folded")
 	}
 }
 

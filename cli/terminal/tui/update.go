@@ -43,6 +43,9 @@ func (m Model) Update(msg any, now time.Time) (Model, []effect) {
 	case redraw:
 		m.epoch++
 	}
+	if m.reader != nil {
+		m.readOn()
+	}
 	if m.moves() && !m.ticking {
 		m.ticking = true
 		todo = append(todo, tick{})
