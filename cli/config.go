@@ -91,9 +91,12 @@ func newConfigCheck(sys System, g *globals) *cobra.Command {
 				return err
 			}
 			models.Close()
-			_, jobs := cfg.Jobs(sys.Now())
-			for _, w := range append(cfg.Warnings(), jobs...) {
+			for _, w := range cfg.Warnings() {
 				_, _ = fmt.Fprintf(sys.Stderr, "warning: %s\n", w)
+			}
+			// The gateway starts without them, which is not what somebody means who wrote them.
+			if _, jobs := cfg.Jobs(sys.Now()); len(jobs) > 0 {
+				return &config.Error{File: cfg.File(), Problems: jobs}
 			}
 			_, err = fmt.Fprintln(sys.Stdout, "ok")
 			return err

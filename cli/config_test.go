@@ -118,6 +118,26 @@ func TestConfigCheckFindsModelsThatCannotBeBuilt(t *testing.T) {
 	}
 }
 
+// The gateway starts without a bad job; a check that says ok hides that.
+func TestConfigCheckFailsForABadJobAndListsEveryProblemOfIt(t *testing.T) {
+	h := newHarness(t)
+	h.config(`{"scheduler": {"jobs": [
+		{"id": "good", "kind": "internal_event", "schedule": {"type": "interval", "seconds": 60}, "payload": {"event": "session_cleanup"}},
+		{"id": "bad", "kind": "internal_event", "schedule": {"type": "cron", "expression": "61 * * * *"}, "payload": {"event": "x"}}]}}`)
+	r := h.run("config", "check")
+	if r.code != 1 || r.stdout != "" || strings.Contains(r.stderr, "jobs[0]") {
+		t.Errorf("%+v", r)
+	}
+	for _, want := range []string{"scheduler.jobs[1].schedule.expression", "scheduler.jobs[1].payload.event"} {
+		if !strings.Contains(r.stderr, want) {
+			t.Errorf("%q is missing in %s", want, r.stderr)
+		}
+	}
+	if r := h.run("config", "show"); r.code != 0 {
+		t.Errorf("it can be looked at all the same: %+v", r)
+	}
+}
+
 func TestConfigCheckWarnsOfAProviderWithoutAKey(t *testing.T) {
 	h := newHarness(t)
 	h.config(`{"providers": {"p": {"type": "anthropic", "api_key": "${NOT_THERE:-}"}}, "models": {"m": {"provider": "p"}}}`)

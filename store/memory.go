@@ -151,7 +151,7 @@ func (t *tx) deleteMemory(scope string, n memory.Name) error {
 	if gone == 0 {
 		return missing(t, scope, n)
 	}
-	return nil
+	return t.indexMemories()
 }
 
 // PutMemory writes a memory of the turn's person, in place of one of this name.

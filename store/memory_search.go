@@ -133,8 +133,8 @@ func scopeTerm(scope string) string {
 // indexBatch is how many memories are indexed in one transaction.
 const indexBatch = 500
 
-// indexMissing indexes memories that nobody has, such as those that another program
-// wrote into the file. A reader leaves them as they are.
+// indexMissing brings the index up to the memories that are not as it has them, such as
+// those that another program wrote into the file. A reader leaves them as they are.
 func (s *Store) indexMissing(ctx context.Context) error {
 	if s.writer == nil {
 		return nil
@@ -142,7 +142,7 @@ func (s *Store) indexMissing(ctx context.Context) error {
 	for {
 		var left bool
 		err := s.view(ctx, func(q querier) error {
-			return q.row(`SELECT EXISTS (SELECT 1 FROM memories WHERE search_id IS NULL)`).Scan(&left)
+			return q.row(`SELECT EXISTS (SELECT 1 FROM memories WHERE search_id IS NULL) OR EXISTS (SELECT 1 FROM memory_search_gone)`).Scan(&left)
 		})
 		if err != nil || !left {
 			return err
@@ -153,9 +153,18 @@ func (s *Store) indexMissing(ctx context.Context) error {
 	}
 }
 
-// indexMemories makes the terms of memories that have none. What was written in this
-// transaction is among them, whoever wrote it.
+// indexMemories takes the terms out of the index that are no memory's any more, and makes
+// those of memories that have none. What was changed in this transaction is among them,
+// whoever changed it.
 func (t *tx) indexMemories() error {
+	for _, statement := range []string{
+		`DELETE FROM memories_search WHERE rowid IN (SELECT search_id FROM memory_search_gone ORDER BY search_id LIMIT ?)`,
+		`DELETE FROM memory_search_gone WHERE search_id IN (SELECT search_id FROM memory_search_gone ORDER BY search_id LIMIT ?)`,
+	} {
+		if _, err := t.exec(statement, indexBatch); err != nil {
+			return fmt.Errorf("index memories: %w", err)
+		}
+	}
 	rows, err := t.rows(`SELECT rowid, scope_key, namespace, memory_key, content FROM memories WHERE search_id IS NULL LIMIT ?`, indexBatch)
 	type memo struct {
 		rowid                          int64

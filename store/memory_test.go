@@ -183,6 +183,36 @@ func TestSearchMemories_WrittenByAnotherProgram_AreFoundToo(t *testing.T) {
 	require.Equal(t, "ok", query[string](t, path, `PRAGMA integrity_check`))
 }
 
+// The SQLite of a Debian stable or of Python cannot open the index. Memories can be read,
+// changed and deleted with it all the same.
+func TestMemories_ChangedByAnotherProgram_TheIndexIsNotTouchedMeanwhile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "sessions.db")
+	s, _ := openAt(t, path)
+	put(t, s, "cli:a", "n", "k", "written by picobot")
+	db, err := sql.Open("sqlite", path)
+	require.NoError(t, err)
+	defer db.Close()
+	for _, statement := range []string{
+		`INSERT INTO memories (id, scope_kind, scope_key, namespace, memory_key, content, created_at, updated_at) VALUES ('x', 'user', 'cli:a', 'n', 'theirs', 'x', 1, 1)`,
+		`UPDATE memories SET content = 'changed'`,
+		`DELETE FROM memories`,
+	} {
+		rows, err := db.Query(`EXPLAIN ` + statement)
+		require.NoError(t, err)
+		steps := 0
+		for rows.Next() {
+			var code string
+			var rest [7]any
+			require.NoError(t, rows.Scan(&rest[0], &code, &rest[1], &rest[2], &rest[3], &rest[4], &rest[5], &rest[6]))
+			require.NotContains(t, []string{"VOpen", "VUpdate", "VBegin"}, code, "%s opens a virtual table", statement)
+			steps++
+		}
+		require.NoError(t, rows.Err())
+		require.NoError(t, rows.Close())
+		require.Greater(t, steps, 10)
+	}
+}
+
 func TestMemories_List_PagesThroughAll(t *testing.T) {
 	s := open(t)
 	var want []string
