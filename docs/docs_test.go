@@ -41,3 +41,44 @@ func TestDocuments_NameTestsThatExist(t *testing.T) {
 	}
 	require.Greater(t, n, 40)
 }
+
+// A link into the tree leads to a file that is there, and to a heading of it.
+func TestDocuments_Links_LeadSomewhere(t *testing.T) {
+	documents, err := filepath.Glob("*.md")
+	require.NoError(t, err)
+	above, err := filepath.Glob("../*.md")
+	require.NoError(t, err)
+	link := regexp.MustCompile(`\]\(([^)\s:]*)\)`) // what has a colon leads elsewhere
+	n := 0
+	for _, name := range append(documents, above...) {
+		text, err := os.ReadFile(name)
+		require.NoError(t, err)
+		for _, m := range link.FindAllStringSubmatch(string(text), -1) {
+			n++
+			file, heading, _ := strings.Cut(m[1], "#")
+			target := name
+			if file != "" {
+				target = filepath.Join(filepath.Dir(name), file)
+			}
+			_, err := os.Stat(target)
+			require.NoError(t, err, "%s: %s", name, m[1])
+			if heading != "" {
+				require.Contains(t, headings(t, target), heading, "%s: %s", name, m[1])
+			}
+		}
+	}
+	require.Greater(t, n, 100)
+}
+
+// headings are the anchors of a document, as GitHub makes them.
+func headings(t *testing.T, name string) []string {
+	t.Helper()
+	text, err := os.ReadFile(name)
+	require.NoError(t, err)
+	var out []string
+	for _, m := range regexp.MustCompile(`(?m)^#+ (.*)$`).FindAllStringSubmatch(string(text), -1) {
+		kept := regexp.MustCompile(`[^\p{L}\p{N}_ -]`).ReplaceAllString(strings.ToLower(m[1]), "")
+		out = append(out, strings.ReplaceAll(kept, " ", "-"))
+	}
+	return out
+}
