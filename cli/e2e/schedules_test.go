@@ -44,7 +44,7 @@ func TestJobs_FromTheConfigurationTheAgentAndTheCommandLine(t *testing.T) {
 		map[string]any{"id": "tick", "kind": "outbound_message", "schedule": map[string]any{"type": "interval", "seconds": 1}, "target": me, "payload": map[string]any{"content": "tick"}},
 		map[string]any{"id": "clean", "kind": "internal_event", "schedule": map[string]any{"type": "interval", "seconds": 3600}, "payload": map[string]any{"event": "session_cleanup"}},
 	}}})
-	if got := h.Run("config", "check"); got.Code != 0 || !strings.Contains(got.Stderr, "scheduler.jobs[0].schedule.expression: has 3 fields") {
+	if got := h.Run("config", "check"); got.Code != 1 || !strings.Contains(got.Stderr, "scheduler.jobs[0].schedule.expression: has 3 fields") {
 		t.Errorf("config check: %+v", got)
 	}
 	g := h.StartGateway()
