@@ -90,9 +90,7 @@ func (a *Activities) tell(ctx context.Context, in flow.ModelInput, more int, say
 		return // nobody waits for it any more
 	}
 	attempt := showAs(in.Model, int(activity.GetInfo(ctx).Attempt)+tries(earlier(ctx))+more)
-	a.Hub.Publish(turn.SessionID, live.Progress{TurnID: in.TurnID, Step: in.Step, Attempt: attempt, Notice: &live.Notice{
-		ID: fmt.Sprintf("model/%s/%d/%d", in.TurnID, in.Step, attempt), Say: say,
-	}})
+	a.Hub.Publish(turn.SessionID, live.Progress{TurnID: in.TurnID, Step: in.Step, Attempt: attempt, Notice: live.NewNotice(fmt.Sprintf("model/%s/%d/%d", in.TurnID, in.Step, attempt), say)})
 }
 
 // tries counts how often earlier attempts asked the model more than once.

@@ -43,7 +43,7 @@ func (f *fixture) attempt(in flow.ModelInput, past ...flow.Attempt) (*temporal.A
 		if p.Notice != nil {
 			require.NotEmpty(f, p.Notice.ID)
 			require.Equal(f, live.Progress{TurnID: in.TurnID, Step: in.Step, Attempt: p.Attempt, Notice: p.Notice}, p)
-			said = append(said, p.Notice.Say(text.For("en")))
+			said = append(said, p.Notice.In(text.For("en")))
 		}
 	}
 	return app, said

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 )
@@ -39,11 +40,14 @@ func readBody(r *http.Request, into any) error {
 }
 
 // wholeBody reads a body as it is.
-func wholeBody(r *http.Request) ([]byte, error) {
-	body, err := io.ReadAll(http.MaxBytesReader(nil, r.Body, maxBody))
+func wholeBody(r *http.Request) ([]byte, error) { return bodyUpTo(r, maxBody) }
+
+// bodyUpTo is wholeBody for one of up to most bytes.
+func bodyUpTo(r *http.Request, most int64) ([]byte, error) {
+	body, err := io.ReadAll(http.MaxBytesReader(nil, r.Body, most))
 	if _, large := errors.AsType[*http.MaxBytesError](err); large {
 		_, _ = io.CopyN(io.Discard, r.Body, maxUnread)
-		return nil, &httpError{http.StatusRequestEntityTooLarge, "too_large", "the body is larger than 1 MiB"}
+		return nil, &httpError{http.StatusRequestEntityTooLarge, "too_large", fmt.Sprintf("the body is larger than %d MiB", most>>20)}
 	}
 	if err != nil {
 		return nil, badRequest("the body could not be read: %v", err)

@@ -280,7 +280,7 @@ func (f *follower) deltas(st *followed, upto int) {
 		if p.Step > st.answered && at.compare(st.attempt) >= 0 {
 			st.attempt = at
 			if p.Notice != nil {
-				f.out = append(f.out, protocol.Notice{ID: p.Notice.ID, Level: "warn", Text: p.Notice.Say(f.words)})
+				f.out = append(f.out, protocol.Notice{ID: p.Notice.ID, Level: "warn", Text: p.Notice.In(f.words)})
 				return true
 			}
 			f.out = append(f.out, protocol.Delta{TurnID: p.TurnID, Step: p.Step, Attempt: p.Attempt, Kind: string(p.Kind), Text: p.Text})

@@ -65,7 +65,7 @@ type Timing struct {
 	Close   time.Duration // for a peer's answer to a close: 1 s
 	Drain   time.Duration // for requests and sockets when the server stops: 3 s
 	Retry   time.Duration // before the record is read again after an error: 1 s
-	Poll    time.Duration // between looks for changes of other processes: 100 ms
+	Poll    time.Duration // between looks for changes of other processes, whose news may not get here: 50 ms
 	Text    time.Duration // between two pieces of a streamed text, which is joined meanwhile: 25 ms
 	Health  time.Duration // for which an answer of /health is good, a bad one for a twentieth: 1 s
 }
@@ -95,7 +95,7 @@ func (o Options) withDefaults() Options {
 	for d, def := range map[*time.Duration]time.Duration{
 		&o.Timing.Hello: 10 * time.Second, &o.Timing.Ping: 20 * time.Second, &o.Timing.Silence: 60 * time.Second,
 		&o.Timing.Write: 10 * time.Second, &o.Timing.Record: 15 * time.Second, &o.Timing.Close: time.Second,
-		&o.Timing.Drain: 3 * time.Second, &o.Timing.Retry: time.Second, &o.Timing.Poll: 100 * time.Millisecond,
+		&o.Timing.Drain: 3 * time.Second, &o.Timing.Retry: time.Second, &o.Timing.Poll: 50 * time.Millisecond,
 		&o.Timing.Text: 25 * time.Millisecond, &o.Timing.Health: time.Second,
 	} {
 		if *d <= 0 {

@@ -27,6 +27,7 @@ func (s *Server) routes() []route {
 		s.healthRoutes(),
 		s.documentRoutes(),
 		s.yieldRoutes(),
+		s.liveRoutes(),
 		s.metricsRoutes(),
 		s.socketRoutes(),
 		s.sessionRoutes(),

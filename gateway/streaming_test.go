@@ -79,9 +79,9 @@ func TestModelThatIsAskedAgain_IsToldToEachReaderInTheirLanguageBetweenTheAttemp
 		r.hub.Publish(w.SessionID, live.Progress{TurnID: turn, Step: 1, Attempt: attempt, Kind: llm.DeltaText, Text: content})
 	}
 	notice := func(id string, step int) {
-		r.hub.Publish(w.SessionID, live.Progress{TurnID: turn, Step: step, Attempt: 1, Notice: &live.Notice{ID: id, Say: func(c *text.Catalogue) string {
+		r.hub.Publish(w.SessionID, live.Progress{TurnID: turn, Step: step, Attempt: 1, Notice: live.NewNotice(id, func(c *text.Catalogue) string {
 			return c.Say(text.ModelRetried{Model: "main", Provider: "p", Why: c.Say(text.WhyOverloaded{}), Seconds: 4})
-		}}})
+		})})
 	}
 	say(1, "half an ans")
 	notice("n1", 1)
@@ -100,7 +100,7 @@ func TestNoticeOfATurnNobodyKnows_IsNotShown(t *testing.T) {
 	r := newRig(t)
 	p, w := r.connect(protocol.Hello{})
 	p.settled()
-	r.hub.Publish(w.SessionID, live.Progress{TurnID: "gone", Step: 1, Attempt: 1, Notice: &live.Notice{ID: "n", Say: func(*text.Catalogue) string { return "x" }}})
+	r.hub.Publish(w.SessionID, live.Progress{TurnID: "gone", Step: 1, Attempt: 1, Notice: live.NewNotice("n", func(*text.Catalogue) string { return "x" })})
 	require.Empty(t, p.settled())
 	f := newFollower(store.Attached{Session: store.Session{ID: "s"}}, summarizeTest)
 	require.Empty(t, f.feed([]live.Progress{{TurnID: "gone", Notice: &live.Notice{}}}, store.Changes{}))

@@ -9,7 +9,8 @@ import (
 )
 
 // Worker runs only a worker, for an external Temporal, beside a gateway that owns the
-// home. Nobody watches here: the gateway sees in the record what this process does.
+// home. Nobody watches here: the gateway reads in the record what this process does, and
+// what is not written there is handed over to it.
 func (r Runtime) Worker(ctx context.Context, o Options, ready func(Addresses)) (err error) {
 	var open closers
 	defer func() { err = errors.Join(err, open.close()) }()
@@ -31,6 +32,7 @@ func (r Runtime) Worker(ctx context.Context, o Options, ready func(Addresses)) (
 	if err != nil {
 		return err
 	}
+	news := newRelay(o, hub, &open)
 	ready(Addresses{Temporal: temporal.address})
-	return run(ctx, parts.worker.Run, []part{temporal.registerAttributes(o)})
+	return run(ctx, parts.worker.Run, []part{news.Run, temporal.registerAttributes(o)})
 }

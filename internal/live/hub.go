@@ -11,34 +11,47 @@ import (
 // Progress is one thing worth showing while a turn runs: a piece of a streamed
 // answer or a tool that starts.
 type Progress struct {
-	TurnID  string
-	Step    int
-	Attempt int // model calls only
-	Kind    llm.DeltaKind
-	Text    string
-	Tool    *ToolStart // set instead of Kind and Text
-	Notice  *Notice    // likewise
+	TurnID  string        `json:"turn_id"`
+	Step    int           `json:"step"`
+	Attempt int           `json:"attempt,omitempty"` // model calls only
+	Kind    llm.DeltaKind `json:"kind,omitempty"`
+	Text    string        `json:"text,omitempty"`
+	Tool    *ToolStart    `json:"tool,omitempty"`   // set instead of Kind and Text
+	Notice  *Notice       `json:"notice,omitempty"` // likewise
 }
 
 // Notice is something that people who wait for a turn should know. The record does
-// not keep it.
+// not keep it. Make it with NewNotice.
 type Notice struct {
-	ID  string                       // the same for everybody it is shown to
-	Say func(*text.Catalogue) string // in the language of whoever reads it
+	ID    string            `json:"id"`    // the same for everybody it is shown to
+	Texts map[string]string `json:"texts"` // by locale: whoever shows it may be another process
 }
+
+// NewNotice returns a notice that say puts into words of each language.
+func NewNotice(id string, say func(*text.Catalogue) string) *Notice {
+	n := &Notice{ID: id, Texts: map[string]string{}}
+	for _, locale := range text.Locales() {
+		n.Texts[locale] = say(text.For(locale))
+	}
+	return n
+}
+
+// In returns what the notice says in the language of c.
+func (n *Notice) In(c *text.Catalogue) string { return n.Texts[c.Locale()] }
 
 // ToolStart says that a tool call begins to run.
 type ToolStart struct {
-	Position int
-	CallID   string
-	Name     string
-	Summary  string
+	Position int    `json:"position"`
+	CallID   string `json:"call_id"`
+	Name     string `json:"name"`
+	Summary  string `json:"summary"`
 }
 
 // Hub knows who watches which session. Safe for concurrent use.
 type Hub struct {
 	mu       sync.Mutex
 	watchers map[string]map[*Watcher]struct{}
+	tap      *Tap // nil = nobody asks for everything
 }
 
 // NewHub returns a hub nobody watches.
@@ -56,6 +69,7 @@ type Watcher struct {
 	session string
 	pending []Progress
 	changed bool
+	passed  step // of the newest piece from another process
 }
 
 // Watch starts watching a session. The caller must Close the watcher.
@@ -109,6 +123,14 @@ func (w *Watcher) wake() {
 func (h *Hub) Wake(sessionID string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	h.change(sessionID)
+	if h.tap != nil {
+		h.tap.changed(sessionID)
+	}
+}
+
+// change is Wake; h.mu is held.
+func (h *Hub) change(sessionID string) {
 	for w := range h.watchers[sessionID] {
 		w.changed = true
 		w.wake()
@@ -132,6 +154,14 @@ func (h *Hub) WakeAll() {
 func (h *Hub) Publish(sessionID string, p Progress) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	h.show(sessionID, p)
+	if h.tap != nil {
+		h.tap.progress(sessionID, p)
+	}
+}
+
+// show is Publish; h.mu is held.
+func (h *Hub) show(sessionID string, p Progress) {
 	for w := range h.watchers[sessionID] {
 		if n := len(w.pending); n > 0 && p.follows(w.pending[n-1]) {
 			w.pending[n-1].Text += p.Text

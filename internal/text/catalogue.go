@@ -13,6 +13,9 @@ const (
 	Chinese = "zh-CN"
 )
 
+// Locales returns all of them.
+func Locales() []string { return []string{English, Chinese} }
+
 // Message is a text with its arguments: any struct of this package that embeds msg.
 type Message interface{ isMessage() }
 
