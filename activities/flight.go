@@ -61,6 +61,18 @@ func (f *flights) cancel(turnID string, cause error) {
 	}
 }
 
+// some reports whether there is work of any turn.
+func (f *flights) some() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for k := range f.m {
+		if k.turn != "" {
+			return true
+		}
+	}
+	return false
+}
+
 // cancelAll stops the work of every turn.
 func (f *flights) cancelAll(cause error) {
 	f.mu.Lock()

@@ -9,43 +9,23 @@ import (
 	"picobot/internal/chat"
 )
 
-// watchRecord follows what other processes write until ctx ends: SQLite tells a
-// connection that another one has committed, not what.
+// watchRecord follows what other processes write until ctx ends. It is what everything
+// durable comes by; their news of the moment (live.go) only make it quicker.
 func (s *Server) watchRecord(ctx context.Context, outbox chan<- struct{}) {
 	for {
-		err := s.watchOnce(ctx, outbox)
+		err := s.deps.Record.Follow(ctx, s.opts.Timing.Poll, func() {
+			s.deps.Hub.WakeAll()
+			select {
+			case outbox <- struct{}{}:
+			default: // it is going to be looked at anyway
+			}
+		})
 		if ctx.Err() != nil {
 			return
 		}
 		s.log.Error("changes of other processes could not be followed, trying again", "error", err)
 		if !pause(ctx, s.opts.Timing.Retry) {
 			return
-		}
-	}
-}
-
-func (s *Server) watchOnce(ctx context.Context, outbox chan<- struct{}) (err error) {
-	w, err := s.deps.Record.WatchDataVersion(ctx)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, w.Close()) }()
-	last := int64(-1) // what was written before the watch began counts as news
-	for {
-		v, err := w.Current(ctx)
-		if err != nil {
-			return fmt.Errorf("watch record: %w", err)
-		}
-		if v != last {
-			last = v
-			s.deps.Hub.WakeAll()
-			select {
-			case outbox <- struct{}{}:
-			default: // it is going to be looked at anyway
-			}
-		}
-		if !pause(ctx, s.opts.Timing.Poll) {
-			return nil
 		}
 	}
 }
@@ -66,14 +46,27 @@ func (s *Server) deliverPending(ctx context.Context, outbox <-chan struct{}) {
 }
 
 func (s *Server) deliverOnce(ctx context.Context) error {
-	pending, err := s.deps.Record.PendingOutbound(ctx, chat.ChannelCLI, "")
+	waiting, err := s.deps.Record.ChatsWithOutbound(ctx, chat.ChannelCLI)
+	if err != nil {
+		return fmt.Errorf("read outbox: %w", err)
+	}
+	for _, chatID := range waiting {
+		if !s.delivery.connected(chatID) {
+			continue // what waits for people who are not there may be much
+		}
+		if err := s.deliverTo(ctx, chatID); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *Server) deliverTo(ctx context.Context, chatID string) error {
+	pending, err := s.deps.Record.PendingOutbound(ctx, chat.ChannelCLI, chatID)
 	if err != nil {
 		return fmt.Errorf("read outbox: %w", err)
 	}
 	for _, o := range pending {
-		if !s.delivery.connected(o.ChatID) {
-			continue
-		}
 		id, err := s.delivery.Send(ctx, o)
 		if err == nil {
 			err = s.deps.Record.MarkOutbound(ctx, o.ID, "sent", id, "")

@@ -1,14 +1,58 @@
 package gateway
 
 import (
+	"context"
+	"log/slog"
+	"path/filepath"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"picobot/internal/live"
 	"picobot/internal/protocol"
 	"picobot/store"
 )
+
+// The promise is 100 ms from the commit to the socket. What has to be waited for is half
+// of it at most: time passes in the bubble only while everybody in it waits, so no machine
+// is too slow for this.
+func TestRowsOfAnotherProcess_WakeReadersWithinFiftyMilliseconds(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "sessions.db")
+	synctest.Test(t, func(t *testing.T) {
+		here, err := store.Open(t.Context(), store.Options{Path: path, Now: time.Now})
+		require.NoError(t, err)
+		there, err := store.Open(t.Context(), store.Options{Path: path, Now: time.Now})
+		require.NoError(t, err)
+		hub := live.NewHub()
+		s := &Server{opts: Options{}.withDefaults(), deps: Deps{Record: here, Hub: hub}, log: slog.New(slog.DiscardHandler)}
+		w := hub.Watch("cli:me:d")
+		ctx, stop := context.WithCancel(t.Context())
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			s.watchRecord(ctx, make(chan struct{}, 1))
+		}()
+		<-w.C
+		w.Take()
+		for i := range 20 {
+			time.Sleep(time.Duration(i) * 7 * time.Millisecond) // at any point of a period
+			_, err := there.Accept(t.Context(), store.Inbound{Channel: "cli", ChatID: "me", ExternalID: string(rune('a' + i)), SenderID: "me", Content: "hi"})
+			require.NoError(t, err)
+			wrote := time.Now()
+			<-w.C
+			_, changed := w.Take()
+			require.True(t, changed)
+			require.LessOrEqual(t, time.Since(wrote), 50*time.Millisecond)
+		}
+		stop()
+		<-done
+		w.Close()
+		require.NoError(t, there.Close())
+		require.NoError(t, here.Close())
+	})
+}
 
 func TestWhatAnotherProcessWritesIsShown(t *testing.T) {
 	r := newRig(t, func(o *Options, _ *Deps) { o.WatchRecord, o.Timing.Poll = true, 5*time.Millisecond })

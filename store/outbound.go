@@ -110,6 +110,17 @@ func (s *Store) Outbound(ctx context.Context, id string) (Outbound, error) {
 	return out, err
 }
 
+// ChatsWithOutbound lists the chats of a channel that have unsent outbox rows.
+func (s *Store) ChatsWithOutbound(ctx context.Context, channel string) ([]string, error) {
+	var out []string
+	err := s.view(ctx, func(q querier) error {
+		rows, err := q.rows(`SELECT DISTINCT chat_id FROM outbound_messages WHERE status = 'pending' AND channel = ?`, channel)
+		out, err = collect(rows, err, scanOne[string])
+		return err
+	})
+	return out, err
+}
+
 // PendingOutbound lists a channel's unsent outbox rows, oldest first; chatID "" = of every chat.
 func (s *Store) PendingOutbound(ctx context.Context, channel, chatID string) ([]Outbound, error) {
 	var out []Outbound

@@ -227,26 +227,3 @@ func (s *Store) probe(ctx context.Context) error {
 	s.failing.Store(false)
 	return nil
 }
-
-// DataVersion returns a number that changes when another process has committed
-// to the record. Calls must come from one goroutine at a time on one Watcher.
-type DataVersion struct{ conn *sql.Conn }
-
-// WatchDataVersion reserves a connection for following commits of other processes.
-func (s *Store) WatchDataVersion(ctx context.Context) (*DataVersion, error) {
-	c, err := s.read.Conn(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("watch record: %w", err)
-	}
-	return &DataVersion{conn: c}, nil
-}
-
-// Current returns the present version (SQLite's PRAGMA data_version).
-func (d *DataVersion) Current(ctx context.Context) (int64, error) {
-	var v int64
-	err := d.conn.QueryRowContext(ctx, `PRAGMA data_version`).Scan(&v)
-	return v, err
-}
-
-// Close gives the connection back.
-func (d *DataVersion) Close() error { return d.conn.Close() }

@@ -159,6 +159,17 @@ func (s *Store) CancelRequested(ctx context.Context, turnID string) (bool, error
 	return turn.CancelRequestedAt != 0 || turn.Status != chat.TurnRunning, err
 }
 
+// Stopping lists the running turns that were asked to stop.
+func (s *Store) Stopping(ctx context.Context) ([]string, error) {
+	var out []string
+	err := s.view(ctx, func(q querier) error {
+		rows, err := q.rows(`SELECT id FROM turns WHERE status = 'running' AND cancel_requested_at IS NOT NULL`)
+		out, err = collect(rows, err, scanOne[string])
+		return err
+	})
+	return out, err
+}
+
 // endTurn ends a turn and its inbound message.
 func (t *tx) endTurn(turn Turn, status chat.TurnStatus, code, text string) error {
 	cancelAt := turn.CancelRequestedAt

@@ -34,5 +34,5 @@ func (r Runtime) Worker(ctx context.Context, o Options, ready func(Addresses)) (
 	}
 	news := newRelay(o, hub, &open)
 	ready(Addresses{Temporal: temporal.address})
-	return run(ctx, parts.worker.Run, []part{news.Run, temporal.registerAttributes(o)})
+	return run(ctx, parts.worker.Run, []part{news.Run, parts.activities.FollowCancels, temporal.registerAttributes(o)})
 }
