@@ -30,7 +30,7 @@ const patience = 20 * time.Second
 
 // rig is a gateway with a real record and real sockets. The test plays the worker.
 type rig struct {
-	t      *testing.T
+	t      testing.TB
 	path   string // of the record
 	opts   Options
 	record *store.Store
@@ -47,7 +47,7 @@ const expireAfter = 24 * time.Hour
 
 type rigOption func(*Options, *Deps)
 
-func newRig(t *testing.T, options ...rigOption) *rig {
+func newRig(t testing.TB, options ...rigOption) *rig {
 	t.Helper()
 	r := &rig{t: t, path: filepath.Join(t.TempDir(), "sessions.db"), hub: live.NewHub(), told: &fakeDispatcher{}, logs: &harness.Output{}, done: make(chan struct{})}
 	logger := slog.New(slog.NewTextHandler(r.logs, nil))
@@ -233,7 +233,7 @@ func (r *rig) get(path string, into any) {
 // A peer.
 
 type peer struct {
-	t    *testing.T
+	t    testing.TB
 	ws   *websocket.Conn
 	gone error
 	seen []protocol.ServerFrame
