@@ -27,11 +27,11 @@ type guard struct {
 func newGuard(o Options, addr net.Addr) (*guard, error) {
 	at, err := netip.ParseAddrPort(addr.String())
 	if err != nil {
-		return nil, fmt.Errorf("gateway.addr: %w", err)
+		return nil, err
 	}
 	ip := at.Addr().Unmap()
 	if o.TokenGenerated && !ip.IsLoopback() {
-		return nil, fmt.Errorf("gateway.addr %s can be reached from other machines: set gateway.token, or listen on 127.0.0.1", addr)
+		return nil, fmt.Errorf("%s can be reached from other machines: set gateway.token, or listen on 127.0.0.1", addr)
 	}
 	g := &guard{
 		token: sha256.Sum256([]byte(o.Token)), port: fmt.Sprint(at.Port()),
@@ -68,13 +68,13 @@ func (g *guard) name(hosts ...string) {
 
 // gate refuses requests that were not meant for this gateway, or that a browser
 // sends for a page that may not.
-func (s *Server) gate(next http.Handler) http.Handler {
+func (d *door) gate(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch {
-		case !s.guard.host(r):
-			s.writeError(w, r, &httpError{http.StatusForbidden, "forbidden_host", fmt.Sprintf("%q is no address or name of this gateway: use %s, or name the origin that clients see in gateway.allowed_origins", r.Host, s.Addr())})
-		case !s.guard.origin(r):
-			s.writeError(w, r, &httpError{http.StatusForbidden, "forbidden_origin", "pages of this origin may not use the gateway: add it to gateway.allowed_origins"})
+		case !d.guard.host(r):
+			d.writeError(w, r, &httpError{http.StatusForbidden, "forbidden_host", fmt.Sprintf("%q is no address or name of this gateway: use %s, or name the origin that clients see in gateway.allowed_origins", r.Host, d.Addr())})
+		case !d.guard.origin(r):
+			d.writeError(w, r, &httpError{http.StatusForbidden, "forbidden_origin", "pages of this origin may not use the gateway: add it to gateway.allowed_origins"})
 		default:
 			next.ServeHTTP(w, r)
 		}

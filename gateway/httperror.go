@@ -44,14 +44,14 @@ func missing(what string, r *http.Request, err error) error {
 const maxShownID = 200
 
 // writeError answers an error; what is not meant for the outside is logged instead.
-func (s *Server) writeError(w http.ResponseWriter, r *http.Request, err error) {
+func (d *door) writeError(w http.ResponseWriter, r *http.Request, err error) {
 	he, ok := errors.AsType[*httpError](err)
 	switch {
 	case ok:
 	case errors.Is(err, store.ErrNotFound): // nothing is wrong here
 		he = &httpError{http.StatusNotFound, "not_found", "there is no such thing in the record"}
 	default:
-		s.log.Error("a request failed", "method", r.Method, "path", r.URL.Path, "error", err)
+		d.log.Error("a request failed", "method", r.Method, "path", r.URL.Path, "error", err)
 		he = &httpError{http.StatusServiceUnavailable, "store_unavailable", "the record cannot be read or written now: try again"}
 		if errors.Is(err, store.ErrDamaged) {
 			he = &httpError{http.StatusInternalServerError, "internal", store.ErrDamaged.Error()}

@@ -39,10 +39,10 @@ func (s *Server) routes() []route {
 	)
 }
 
-// handler returns the whole of the server: checks, routes, errors as JSON.
-func (s *Server) handler() http.Handler {
+// handler returns the whole of a server: checks, routes, errors as JSON.
+func (d *door) handler(routes []route) http.Handler {
 	byPath := map[string]map[string]route{}
-	for _, rt := range s.routes() {
+	for _, rt := range routes {
 		if byPath[rt.path] == nil {
 			byPath[rt.path] = map[string]route{}
 		}
@@ -50,10 +50,10 @@ func (s *Server) handler() http.Handler {
 	}
 	mux := http.NewServeMux()
 	for path, methods := range byPath {
-		mux.Handle(path, s.endpoint(methods))
+		mux.Handle(path, d.endpoint(methods))
 	}
-	mux.Handle("/", s.endpoint(nil))
-	return s.recovered(s.gate(unredirected(mux, s.endpoint(nil))))
+	mux.Handle("/", d.endpoint(nil))
+	return d.recovered(d.gate(unredirected(mux, d.endpoint(nil))))
 }
 
 // unredirected answers paths that the mux would redirect to a cleaner spelling, before
@@ -69,16 +69,16 @@ func unredirected(mux *http.ServeMux, missing http.Handler) http.Handler {
 }
 
 // endpoint answers the methods of one path; no methods = there is nothing here.
-func (s *Server) endpoint(methods map[string]route) http.Handler {
+func (d *door) endpoint(methods map[string]route) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		method := r.Method
 		if method == http.MethodHead {
 			method = http.MethodGet
 		}
 		rt, ok := methods[method]
-		known := s.guard.knows(r)
+		known := d.guard.knows(r)
 		if c, ok := netConn(r); known && ok {
-			s.lobby.leave(c)
+			d.lobby.leave(c)
 		}
 		var err error
 		switch {
@@ -94,7 +94,7 @@ func (s *Server) endpoint(methods map[string]route) http.Handler {
 			err = rt.handler(w, r)
 		}
 		if err != nil {
-			s.writeError(w, r, err)
+			d.writeError(w, r, err)
 		}
 	})
 }
@@ -109,12 +109,12 @@ func allowed(methods map[string]route) string {
 }
 
 // recovered answers a panic in a handler with an error and keeps the server alive.
-func (s *Server) recovered(next http.Handler) http.Handler {
+func (d *door) recovered(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		defer func() {
 			if p := recover(); p != nil {
-				s.log.Error("a request panicked", "path", r.URL.Path, "panic", p, "stack", string(debug.Stack()))
-				s.writeError(w, r, &httpError{http.StatusInternalServerError, "internal", "something is wrong in the gateway: see its log"})
+				d.log.Error("a request panicked", "path", r.URL.Path, "panic", p, "stack", string(debug.Stack()))
+				d.writeError(w, r, &httpError{http.StatusInternalServerError, "internal", "something is wrong in the gateway: see its log"})
 			}
 		}()
 		next.ServeHTTP(w, r)

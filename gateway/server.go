@@ -4,24 +4,18 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"net"
 	"net/http"
 	"sync"
 	"time"
-
-	"picobot/internal/port"
 )
 
 // Server is the gateway. Make it with New.
 type Server struct {
+	door
 	opts     Options
 	deps     Deps
-	log      *slog.Logger
-	listener net.Listener
 	http     *http.Server
-	guard    *guard
-	lobby    *lobby
 	health   *healthCache
 	meter    *meter
 	delivery *CLI
@@ -47,18 +41,12 @@ func New(o Options, d Deps) (*Server, error) {
 	if o.Token == "" {
 		return nil, errors.New("the gateway needs a token: set gateway.token")
 	}
-	ln := o.Listener
-	if ln == nil {
-		if ln, err = port.Listen(context.Background(), o.Addr); err != nil {
-			return nil, fmt.Errorf("gateway.addr: %w", err)
-		}
-	}
-	g, err := newGuard(o, ln.Addr())
+	entrance, err := openDoor(o, "gateway.addr", d.Logger)
 	if err != nil {
-		return nil, errors.Join(err, ln.Close())
+		return nil, err
 	}
 	s := &Server{
-		opts: o, deps: d, log: d.Logger, listener: ln, guard: g, lobby: newLobby(o.MaxStrangers),
+		door: entrance, opts: o, deps: d,
 		health:   newHealthCache(d, o),
 		meter:    newMeter(d),
 		delivery: newCLI(),
@@ -70,22 +58,9 @@ func New(o Options, d Deps) (*Server, error) {
 		large:    make(chan struct{}, largeSlots(o.LargeBytes, o.MaxMessageBytes+envelope)),
 	}
 	s.offline = fmt.Sprintf("offline/%d", s.started.UnixMilli())
-	s.http = &http.Server{
-		Handler:           s.handler(),
-		ReadHeaderTimeout: 10 * time.Second,
-		ReadTimeout:       time.Minute, // these two end with the upgrade to a WebSocket
-		WriteTimeout:      time.Minute,
-		IdleTimeout:       2 * time.Minute,
-		MaxHeaderBytes:    64 << 10,
-		ErrorLog:          slog.NewLogLogger(d.Logger.Handler(), slog.LevelDebug),
-		ConnContext:       withNetConn,
-		ConnState:         s.lobby.changed,
-	}
+	s.http = s.server(s.routes())
 	return s, nil
 }
-
-// Addr returns the address that is listened on (host:port).
-func (s *Server) Addr() string { return s.listener.Addr().String() }
 
 // uptime grows steadily, whatever is done to the wall clock.
 func (s *Server) uptime() time.Duration { return s.deps.Now().Sub(s.started) }

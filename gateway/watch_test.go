@@ -26,7 +26,7 @@ func TestRowsOfAnotherProcess_WakeReadersWithinFiftyMilliseconds(t *testing.T) {
 		there, err := store.Open(t.Context(), store.Options{Path: path, Now: time.Now})
 		require.NoError(t, err)
 		hub := live.NewHub()
-		s := &Server{opts: Options{}.withDefaults(), deps: Deps{Record: here, Hub: hub}, log: slog.New(slog.DiscardHandler)}
+		s := &Server{opts: Options{}.withDefaults(), deps: Deps{Record: here, Hub: hub}, door: door{log: slog.New(slog.DiscardHandler)}}
 		w := hub.Watch("cli:me:d")
 		ctx, stop := context.WithCancel(t.Context())
 		done := make(chan struct{})

@@ -21,6 +21,9 @@ type Options struct {
 	// skills, and UserHome the directory whose .agents holds the user's; "" = none.
 	WorkDir, UserHome string
 
+	// MetricsAddr is where a worker of its own shows /metrics (host:port); "" = nowhere.
+	MetricsAddr string
+
 	Command string // who runs it, for the lock file: gateway, agent
 	Now     func() time.Time
 	Log     *slog.Logger
@@ -38,6 +41,7 @@ type Addresses struct {
 	Gateway  string // http://host:port
 	Temporal string // host:port
 	UI       string // http://host:port
+	Metrics  string // http://host:port/metrics, of a worker of its own
 }
 
 // EngineOptions say how the embedded Temporal is to run.

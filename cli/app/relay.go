@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"errors"
+	"net"
 	"net/http"
 
 	"picobot/cli/api"
@@ -29,9 +30,18 @@ type gatewayBeside struct {
 
 var errNoGateway = errors.New("no gateway runs in this home")
 
-// post hands news over. Whatever goes wrong, the gateway is looked for anew the next
-// time: another one may own the home then, at another address.
+// post hands news over. Whatever goes wrong, the gateway is looked for anew: another one
+// may own the home by now, at another address. Where nobody has answered at all it is
+// looked for at once, because then nothing can have got there.
 func (g *gatewayBeside) post(ctx context.Context, news []live.News) error {
+	err := g.try(ctx, news)
+	if op, ok := errors.AsType[*net.OpError](err); ok && op.Op == "dial" {
+		err = g.try(ctx, news)
+	}
+	return err
+}
+
+func (g *gatewayBeside) try(ctx context.Context, news []live.News) error {
 	if g.client == nil {
 		if err := g.find(); err != nil {
 			return err

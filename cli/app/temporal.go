@@ -137,15 +137,29 @@ func (t *temporal) health(w *worker.Worker, lag func(context.Context) time.Durat
 	return func(ctx context.Context) gateway.Health {
 		ctx, cancel := context.WithTimeout(ctx, healthTimeout)
 		defer cancel()
-		h := gateway.Health{TemporalMode: t.mode, UIURL: t.ui, ScheduleLagMS: lag(ctx).Milliseconds(), Channels: channels()}
-		if _, err := t.client.CheckHealth(ctx, nil); err != nil {
-			h.Temporal = "error: it does not answer"
+		return gateway.Health{
+			Temporal: t.answers(ctx), TemporalMode: t.mode, UIURL: t.ui, Worker: serving(w),
+			ScheduleLagMS: lag(ctx).Milliseconds(), Channels: channels(),
 		}
-		if !w.Serving() {
-			h.Worker = "error: not serving"
-		}
-		return h
 	}
+}
+
+// answers says what is wrong with Temporal, "" = nothing.
+func (t *temporal) answers(ctx context.Context) string {
+	ctx, cancel := context.WithTimeout(ctx, healthTimeout)
+	defer cancel()
+	if _, err := t.client.CheckHealth(ctx, nil); err != nil {
+		return "error: it does not answer"
+	}
+	return ""
+}
+
+// serving says what is wrong with a worker, "" = nothing.
+func serving(w *worker.Worker) string {
+	if !w.Serving() {
+		return "error: not serving"
+	}
+	return ""
 }
 
 // How often the recovery is tried before the start is given up.

@@ -14,7 +14,12 @@ import (
 // scrape asks for /metrics as Prometheus does.
 func scrape(t *testing.T, h *harness.Harness, g *harness.Gateway) exposition.Metrics {
 	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, g.URL+"/metrics", nil)
+	return scrapeAt(t, h, g.URL)
+}
+
+func scrapeAt(t *testing.T, h *harness.Harness, url string) exposition.Metrics {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url+"/metrics", nil)
 	if err != nil {
 		t.Fatal(err)
 	}

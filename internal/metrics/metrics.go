@@ -35,6 +35,7 @@ type Metrics struct {
 	write         prometheus.Histogram
 	writeRetries  prometheus.Counter
 	writeFailures prometheus.Counter
+	up            *prometheus.GaugeVec
 	state         state
 }
 
@@ -47,12 +48,9 @@ var (
 	writeBuckets = []float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5}
 )
 
-// New returns metrics in a registry of their own.
+// New returns the metrics of a gateway: what is in the record, and its own process's.
 func New(o Options) *Metrics {
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
-	}
-	m := &Metrics{registry: prometheus.NewRegistry(), labels: map[string]*bounded{}}
+	m := NewProcess(o)
 	for _, name := range []string{"channel", "model", "provider", "outcome", "tool"} {
 		m.labels[name] = newBounded(maxValues)
 	}
@@ -64,15 +62,27 @@ func New(o Options) *Metrics {
 	m.tokens = m.counters("picobot_tokens_total", "Tokens that providers reported. Cached ones are a part of the prompt's, reasoning ones of the completion's.", "model", "kind")
 	m.toolCalls = m.counters("picobot_tool_calls_total", "Tool calls that have ended.", "tool", "status")
 	m.toolDuration = m.histograms("picobot_tool_call_duration_seconds", "Duration of tool calls.", toolBuckets, "tool")
-	m.write = m.histogram("picobot_record_write_seconds", "Duration of writes to the record by this process, retries included.", writeBuckets)
-	m.writeRetries = m.counter("picobot_record_write_retries_total", "Writes to the record that were tried again.")
-	m.writeFailures = m.counter("picobot_record_write_failures_total", "Writes to the record that were given up.")
 	m.state = newState(m)
-	m.gauge("picobot_build_info", "Always 1; the version is its label.", "version").WithLabelValues(o.Version).Set(1)
-	m.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	for _, status := range []chat.TurnStatus{chat.TurnCompleted, chat.TurnFailed, chat.TurnCancelled} {
 		m.turns.WithLabelValues(string(status), chat.ChannelCLI) // a rate needs a zero to begin at
 	}
+	return m
+}
+
+// NewProcess returns metrics of this process only, for one beside a gateway: what is in
+// the record the gateway tells of all of them, and told twice it would be added up. Of its
+// methods only Write, Up, Registerer and ServeHTTP may be called.
+func NewProcess(o Options) *Metrics {
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	m := &Metrics{registry: prometheus.NewRegistry(), labels: map[string]*bounded{}}
+	m.write = m.histogram("picobot_record_write_seconds", "Duration of writes to the record by this process, retries included.", writeBuckets)
+	m.writeRetries = m.counter("picobot_record_write_retries_total", "Writes to the record that were tried again.")
+	m.writeFailures = m.counter("picobot_record_write_failures_total", "Writes to the record that were given up.")
+	m.up = m.gauge("picobot_up", "Whether a part is as it should be: store, temporal, worker, and for a worker beside it the gateway.", "part")
+	m.gauge("picobot_build_info", "Always 1; the version is its label.", "version").WithLabelValues(o.Version).Set(1)
+	m.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	m.handler = promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{
 		ErrorLog:      slog.NewLogLogger(o.Logger.Handler(), slog.LevelWarn),
 		ErrorHandling: promhttp.ContinueOnError,
@@ -114,6 +124,17 @@ func (m *Metrics) ToolCall(tool string, status chat.ToolStatus, took time.Durati
 	tool = m.label("tool", tool)
 	m.toolCalls.WithLabelValues(tool, string(status)).Inc()
 	m.toolDuration.WithLabelValues(tool).Observe(took.Seconds())
+}
+
+// Up shows which parts are as they should be.
+func (m *Metrics) Up(parts map[string]bool) {
+	for part, ok := range parts {
+		v := 0.0
+		if ok {
+			v = 1
+		}
+		m.up.WithLabelValues(part).Set(v)
+	}
 }
 
 // Write counts a write to the record.

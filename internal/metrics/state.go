@@ -18,7 +18,6 @@ type State struct {
 
 type state struct {
 	queue, outbox, sessions, connections, lag prometheus.Gauge
-	up                                        *prometheus.GaugeVec
 }
 
 func newState(m *Metrics) state {
@@ -29,7 +28,6 @@ func newState(m *Metrics) state {
 		sessions:    one("picobot_sessions_active", "Sessions with activity of late."),
 		connections: one("picobot_ws_connections", "Open WebSockets."),
 		lag:         one("picobot_schedule_lag_seconds", "How late the scheduled job is that waits longest."),
-		up:          m.gauge("picobot_up", "Whether a part is as it should be: store, temporal, worker.", "part"),
 	}
 }
 
@@ -40,11 +38,5 @@ func (m *Metrics) Set(s State) {
 	m.state.sessions.Set(float64(s.ActiveSessions))
 	m.state.connections.Set(float64(s.Connections))
 	m.state.lag.Set(s.ScheduleLag.Seconds())
-	for part, ok := range s.Up {
-		v := 0.0
-		if ok {
-			v = 1
-		}
-		m.state.up.WithLabelValues(part).Set(v)
-	}
+	m.Up(s.Up)
 }

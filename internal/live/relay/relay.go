@@ -24,7 +24,7 @@ type Timing struct {
 	Post  time.Duration // for handing over once: 5 s
 	Retry time.Duration // before it is tried again: 500 ms
 	Text  time.Duration // between two pieces of text, which are joined meanwhile: 10 ms
-	Idle  time.Duration // after which nothing is handed over, to keep in touch: 30 s
+	Idle  time.Duration // after which nothing is handed over, to keep in touch: 5 s
 }
 
 // Relay hands news over while it runs.
@@ -37,7 +37,7 @@ type Relay struct {
 // New returns a relay.
 func New(o Options) *Relay {
 	for d, def := range map[*time.Duration]time.Duration{
-		&o.Timing.Post: 5 * time.Second, &o.Timing.Retry: 500 * time.Millisecond, &o.Timing.Text: 10 * time.Millisecond, &o.Timing.Idle: 30 * time.Second,
+		&o.Timing.Post: 5 * time.Second, &o.Timing.Retry: 500 * time.Millisecond, &o.Timing.Text: 10 * time.Millisecond, &o.Timing.Idle: 5 * time.Second,
 	} {
 		if *d <= 0 {
 			*d = def
@@ -62,8 +62,7 @@ func (r *Relay) Run(ctx context.Context) error {
 		err := r.post(ctx, news)
 		r.result(ctx, err)
 		if err != nil {
-			pause(ctx, r.o.Timing.Retry)
-			tap.Take() // it is of the moment that was
+			pause(ctx, r.o.Timing.Retry) // what comes meanwhile is not old yet
 			continue
 		}
 		r.rest(ctx, tap, len(news) == 0)

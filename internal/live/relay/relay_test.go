@@ -184,6 +184,6 @@ func TestRelay_Idle_KeepsInTouch(t *testing.T) {
 		r.after(10 * time.Minute)
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		require.Len(t, r.posts, 21)
+		require.Len(t, r.posts, 121)
 	})
 }
