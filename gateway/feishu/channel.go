@@ -9,7 +9,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	larkevent "github.com/larksuite/oapi-sdk-go/v3/event"
 	"github.com/larksuite/oapi-sdk-go/v3/event/dispatcher"
 	larkim "github.com/larksuite/oapi-sdk-go/v3/service/im/v1"
 )
@@ -136,14 +135,6 @@ func (a *App) botOpenID(ctx context.Context) (string, error) {
 
 type channelKey struct{}
 
-// ignored are events that an app may be subscribed to and that mean nothing here. One
-// without a handler is refused, and would come again and again.
-var ignored = []string{
-	"im.message.message_read_v1", "im.message.recalled_v1", "im.message.reaction.created_v1", "im.message.reaction.deleted_v1", "im.message.updated_v1",
-	"im.chat.member.bot.added_v1", "im.chat.member.bot.deleted_v1", "im.chat.member.user.added_v1", "im.chat.member.user.deleted_v1", "im.chat.member.user.withdrawn_v1",
-	"im.chat.updated_v1", "im.chat.disbanded_v1", "im.chat.access_event.bot_p2p_chat_entered_v1", "application.bot.menu_v6", "card.action.trigger", "p2p_chat_create", "message", "add_bot", "remove_bot",
-}
-
 // events hands the events of a connection to the channel that its context names. It
 // is made before the program runs, because the SDK greets on standard output when it
 // makes one (v3.11.0), and that belongs to answers.
@@ -159,14 +150,6 @@ var events = func() *dispatcher.EventDispatcher {
 		}
 		return c.received(ctx, e)
 	})
-	for _, name := range ignored {
-		d.OnCustomizedEvent(name, func(ctx context.Context, _ *larkevent.EventReq) error {
-			if c, ok := ctx.Value(channelKey{}).(*Channel); ok {
-				c.heard()
-			}
-			return nil
-		})
-	}
 	return d
 }()
 

@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"net"
 	"net/http"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -45,8 +46,8 @@ type line struct {
 func (c *Channel) newLine() *line {
 	n := &line{}
 	seen := func() { n.link.Load().seen(c.app.opts.Now()) }
-	dialer := &websocket.Dialer{
-		Proxy: http.ProxyFromEnvironment, HandshakeTimeout: readyWithin,
+	feishu := &websocket.Dialer{
+		Proxy: http.ProxyFromEnvironment, HandshakeTimeout: readyWithin, TLSClientConfig: c.app.tls,
 		NetDialContext: func(ctx context.Context, network, addr string) (net.Conn, error) {
 			conn, err := (&net.Dialer{Timeout: readyWithin}).DialContext(ctx, network, addr)
 			if err != nil {
@@ -55,6 +56,8 @@ func (c *Channel) newLine() *line {
 			return watched{Conn: conn, seen: seen}, nil
 		},
 	}
+	between := &relay{channel: c, line: n, dialer: feishu}
+	dialer := &websocket.Dialer{HandshakeTimeout: readyWithin, NetDialContext: between.dial("ws"), NetDialTLSContext: between.dial("wss")}
 	o := c.app.opts
 	n.client = larkws.NewClient(o.AppID, o.AppSecret,
 		larkws.WithDomain(c.app.api.base),
@@ -70,7 +73,9 @@ func (c *Channel) newLine() *line {
 
 // link is one long connection, or the try to make it.
 type link struct {
+	ctx    context.Context //nolint:containedctx // of the connection's life, which calls of the SDK's do not carry
 	cancel context.CancelFunc
+	relays sync.WaitGroup
 	ready  chan struct{}
 	done   chan struct{}
 	err    error // why it ended, once done is closed
@@ -82,13 +87,15 @@ type link struct {
 // connect tries to make a connection; its ready or its done is closed then.
 func (c *Channel) connect(ctx context.Context, n *line) *link {
 	ctx, cancel := context.WithCancel(context.WithValue(ctx, channelKey{}, c))
-	l := &link{cancel: cancel, ready: make(chan struct{}), done: make(chan struct{}), since: c.app.opts.Now()}
+	l := &link{ctx: ctx, cancel: cancel, ready: make(chan struct{}), done: make(chan struct{}), since: c.app.opts.Now()}
 	l.ping.Store(120)
 	l.seen(c.app.opts.Now())
 	n.link.Store(l)
 	go func() {
 		defer close(l.done)
 		l.err = n.client.Start(ctx)
+		cancel()
+		l.relays.Wait()
 	}()
 	return l
 }

@@ -2,6 +2,7 @@ package feishu
 
 import (
 	"context"
+	"crypto/tls"
 	"io"
 	"log/slog"
 	"time"
@@ -73,6 +74,7 @@ type App struct {
 	log   *slog.Logger
 	pace  *pacer
 	locks *locks
+	tls   *tls.Config // nil = the machine's authorities are believed
 }
 
 // New returns an app; nothing is asked of Feishu yet.

@@ -152,10 +152,17 @@ func TestReceive_OtherEvents_AreTakenWithoutAWord(t *testing.T) {
 	for _, name := range []string{"im.message.message_read_v1", "im.chat.member.bot.added_v1", "im.message.reaction.created_v1"} {
 		r.feishu.Event(name, map[string]any{"message_id_list": []string{"om_1"}})
 	}
+	r.feishu.Event("calendar.calendar.event.changed_v4", map[string]any{"calendar_id": "c"})
+	r.feishu.Event("a.type.of.the.future_v9", map[string]any{"much": strings.Repeat("很长 ", 8000)})
+	r.feishu.Push([]byte(`{"uuid":"x","type":"event_callback","event":{"type":"leave_approval"}}`)) // the older form
+	r.feishu.Push([]byte(`{"schema":"2.0","header":{"event_type":"im.message.receive_v1"},"event":{"message":{"mentions":7}}}`))
+	r.feishu.Push([]byte(`no JSON`))
 	r.feishu.Event("im.message.receive_v1", map[string]any{"message": nil})
 	r.feishu.Event("im.message.receive_v1", map[string]any{"sender": map[string]any{"sender_id": map[string]any{}}, "message": map[string]any{"message_id": "om_1", "chat_id": "oc_1"}})
 	r.acknowledged()
 	require.Zero(t, r.feishu.Told().Refused)
+	r.hears("oc_p")
+	require.NotContains(t, r.logs.String(), "level=ERROR")
 }
 
 func TestReceive_LongMessage_ComesInFragments(t *testing.T) {

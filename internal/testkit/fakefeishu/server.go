@@ -102,7 +102,7 @@ func New(config Config) *Server {
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /open-apis/auth/v3/tenant_access_token/internal", s.faulty(s.token))
 	mux.HandleFunc("POST /callback/ws/endpoint", s.faulty(s.endpoint))
-	mux.HandleFunc("GET /ws", s.connect)
+	mux.HandleFunc("GET /ws", s.faulty(func(w http.ResponseWriter, r *http.Request, _ []byte) { s.connect(w, r) }))
 	for pattern, h := range map[string]func(*http.Request, []byte) (any, *apiError){
 		"GET /open-apis/bot/v3/info":                                    s.botInfo,
 		"POST /open-apis/im/v1/messages":                                s.create,
