@@ -16,6 +16,7 @@ import (
 // Scheduler says how jobs are run.
 type Scheduler struct {
 	Enabled    bool
+	Since      time.Time     // when this process began: slots from before are made up for
 	RunTimeout time.Duration // of jobs that name none; 0 = an hour
 }
 
@@ -26,7 +27,7 @@ func (a *Activities) BeginJobRun(ctx context.Context, in flow.JobInput) (flow.Jo
 		return flow.JobBegun{}, nil
 	}
 	info := activity.GetInfo(ctx)
-	run, ok, err := a.Record.BeginJobRun(ctx, store.BeginJob{JobID: in.JobID, RunID: in.RunID, Slot: in.Slot,
+	run, ok, err := a.Record.BeginJobRun(ctx, store.BeginJob{JobID: in.JobID, RunID: in.RunID, Slot: in.Slot, Since: max(0, a.Scheduler.Since.UnixMilli()),
 		WorkflowID: info.WorkflowExecution.ID, TemporalID: info.WorkflowExecution.RunID})
 	if err != nil {
 		return flow.JobBegun{}, fmt.Errorf("begin a run of job %s: %w", in.JobID, err)

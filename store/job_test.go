@@ -183,6 +183,27 @@ func TestBeginJobRun_ASlot_RunsOnceWhoeverAsks(t *testing.T) {
 	require.Equal(t, store.RunCompleted, j.job("a").LastStatus)
 }
 
+// Temporal starts what it missed by a little, too, and may be faster than the reconciler.
+func TestBeginJobRun_ASlotFromBeforeTheStart_IsMadeUpFor(t *testing.T) {
+	j := newJobs(t)
+	slot := j.put(aJob("a", schedule.OutboundMessage, every(60))).NextRunAt
+	j.clock.move(125 * time.Second)
+	for n, since := range []int64{slot + 1, slot + 60_000} {
+		_, ok, err := j.BeginJobRun(t.Context(), store.BeginJob{JobID: "a", Slot: slot + int64(n)*60_000, Since: since, WorkflowID: "w"})
+		require.NoError(t, err)
+		require.Equal(t, n == 1, ok, "the first is past its grace")
+	}
+	require.Equal(t, []string{"schedule:missed", "schedule:completed"}, j.statuses("a"))
+
+	job := aJob("b", schedule.OutboundMessage, once(10))
+	slot = j.put(job).NextRunAt
+	j.clock.move(12 * time.Second)
+	_, ok, err := j.BeginJobRun(t.Context(), store.BeginJob{JobID: "b", Slot: slot, Since: slot + 1000, WorkflowID: "w"})
+	require.NoError(t, err)
+	require.True(t, ok)
+	require.Equal(t, []string{"catch_up:completed"}, j.statuses("b"))
+}
+
 func TestBeginJobRun_PausedOrDeleted_DoesNothing(t *testing.T) {
 	j := newJobs(t)
 	slot := j.put(aJob("a", schedule.OutboundMessage, every(60))).NextRunAt

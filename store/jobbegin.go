@@ -21,9 +21,11 @@ const early = 2 * time.Second
 // BeginJob says which run of a job begins: one that is written down (RunID), or the
 // slot of a schedule.
 type BeginJob struct {
-	JobID      string
-	RunID      string
-	Slot       int64 // ms
+	JobID string
+	RunID string
+	Slot  int64 // ms
+	// Since is when there was somebody again to start slots, in ms: one from before is made up for.
+	Since      int64
 	WorkflowID string
 	TemporalID string // of the workflow's run
 }
@@ -89,7 +91,11 @@ func (t *tx) claimSlot(b BeginJob) (JobRun, bool, error) {
 	if status == slotWaits {
 		return r, false, nil
 	}
-	if r, err = t.insertJobRun(j, TriggerSchedule, b.Slot, status, why); err != nil {
+	trigger := TriggerSchedule
+	if status == RunRunning && b.Slot < b.Since {
+		trigger = TriggerCatchUp
+	}
+	if r, err = t.insertJobRun(j, trigger, b.Slot, status, why); err != nil {
 		return r, false, err
 	}
 	return r, status == RunRunning, t.advance(j, plan)

@@ -91,7 +91,7 @@ func newParts(o Options, record *store.Store, hub *live.Hub, c client.Client, qu
 		Mask:          p.mask,
 		Keep:          p.workspace.Keep,
 		Index:         p.index(),
-		Scheduler:     activities.Scheduler{Enabled: cfg.Scheduler.Enabled, RunTimeout: cfg.Scheduler.RunTimeout()},
+		Scheduler:     activities.Scheduler{Enabled: cfg.Scheduler.Enabled, Since: o.Now(), RunTimeout: cfg.Scheduler.RunTimeout()},
 		Media:         activities.Media{Dir: o.Home.MediaDir()},
 		Summaries:     cfg.Temporal.Summaries,
 		Zone:          zone,
