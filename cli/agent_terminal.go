@@ -64,7 +64,7 @@ func commands(words *text.Catalogue) []tui.Command {
 }
 
 // mostDialogs is how many dialogs can be chosen from.
-const mostDialogs = 100
+const mostDialogs = 1000
 
 // dialogs lists a chat's dialogs, the one that was used last first.
 func dialogs(ctx context.Context, at client.Endpoint, chatID string) ([]tui.Session, error) {

@@ -258,7 +258,7 @@ func TestMove_WhoElseIsInTheChat_StaysAndIsToldOnce(t *testing.T) {
 	notice := told()
 	require.Equal(t, "info", notice.Level)
 	dialog := plans.SessionID[strings.LastIndexByte(plans.SessionID, ':')+1:]
-	require.Equal(t, text.For("zh-CN").Say(text.ChatMoved{Title: "Plans", Here: w.Title, DialogID: dialog}), notice.Text)
+	require.Equal(t, text.For("zh-CN").Say(text.ChatMoved{Title: "Plans", Here: "未命名的对话", DialogID: dialog}), notice.Text)
 
 	for _, f := range p.settled() {
 		require.NotContains(t, fmt.Sprint(f), "moved/", "whoever moved it knows")
@@ -270,7 +270,7 @@ func TestMove_WhoElseIsInTheChat_StaysAndIsToldOnce(t *testing.T) {
 	other.welcomed()
 	p.command("b", "/use "+w.SessionID)
 	p.welcomed()
-	require.Contains(t, told().Text, "“"+w.Title+"”")
+	require.Contains(t, told().Text, "“未命名的对话”。这里仍是“Plans”")
 	session, _ := r.said(other, "2", "still here")
 	require.Equal(t, plans.SessionID, session)
 	for _, f := range stranger.settled() {

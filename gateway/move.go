@@ -1,8 +1,6 @@
 package gateway
 
 import (
-	"cmp"
-
 	"picobot/internal/protocol"
 	"picobot/internal/text"
 	"picobot/store"
@@ -35,8 +33,14 @@ func (c *conn) tellMove(m move) {
 	if c.attached.ID == m.to.ID {
 		return
 	}
-	untitled := c.words.Say(text.DefaultTitle{})
-	c.write(protocol.Notice{ID: "moved/" + m.commandID, Level: "info", Text: c.words.Say(text.ChatMoved{
-		Title: cmp.Or(m.to.Title, untitled), Here: cmp.Or(c.attached.Title, untitled), DialogID: m.to.DialogID,
-	})})
+	title, here := m.to.Title, c.attached.Title
+	if text.Untitled(title) && m.to.MessageCount == 0 {
+		title = c.words.Say(text.DefaultTitle{})
+	} else if text.Untitled(title) {
+		title = c.words.Say(text.UntitledDialog{})
+	}
+	if text.Untitled(here) {
+		here = c.words.Say(text.UntitledDialog{})
+	}
+	c.write(protocol.Notice{ID: "moved/" + m.commandID, Level: "info", Text: c.words.Say(text.ChatMoved{Title: title, Here: here, DialogID: m.to.DialogID})})
 }

@@ -80,6 +80,8 @@ func TestRowsAreShownOnceHoweverOftenTheyCome(t *testing.T) {
 		}
 		send(protocol.Notice{ID: "n1", Level: "info", Text: "x"})
 		send(protocol.Notice{ID: "n1", Level: "info", Text: "x"})
+		send(protocol.Notice{ID: "offline/1", Level: "warn", Text: "offline"})
+		send(protocol.Notice{ID: "offline/2", Level: "warn", Text: "offline, says another gateway"})
 		send(protocol.Turn{TurnID: turn, SessionID: fakeSession, Status: "completed"})
 	}
 	tk := f.talk(t, nil)
@@ -95,8 +97,8 @@ func TestRowsAreShownOnceHoweverOftenTheyCome(t *testing.T) {
 			notices++
 		}
 	}
-	if notices != 1 {
-		t.Errorf("notice shown %d times", notices)
+	if notices != 2 {
+		t.Errorf("notices shown %d times", notices)
 	}
 }
 

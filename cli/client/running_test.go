@@ -75,3 +75,33 @@ func TestCommandsAreNothingToCancel(t *testing.T) {
 		t.Error("a command was cancelled")
 	}
 }
+
+// A cancel that comes after the end of its turn is refused, and that is nobody's news.
+func TestCancelThatComesTooLateIsNoError(t *testing.T) {
+	s := newState(protocol.Hello{})
+	s.connect()
+	take := func(f protocol.ServerFrame) bool {
+		t.Helper()
+		fresh, _, err := s.receive(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return fresh
+	}
+	refused := protocol.Error{Code: protocol.CodeNotFound, Message: "there is no such turn, or it has ended"}
+	take(protocol.Welcome{Protocol: 1, SessionID: "a"})
+	if !take(refused) {
+		t.Error("an error that nothing explains was not told")
+	}
+	take(protocol.Turn{TurnID: "t", SessionID: "a", Status: protocol.TurnStarted})
+	if !s.cancelRunning() || len(s.pending()) != 1 {
+		t.Fatal("no cancel was sent")
+	}
+	take(protocol.Turn{TurnID: "t", SessionID: "a", Status: protocol.TurnCompleted})
+	if take(refused) {
+		t.Error("the refused cancel was told")
+	}
+	if !take(refused) {
+		t.Error("a further error was not told")
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 
 	"picobot/internal/chat"
@@ -26,6 +27,7 @@ type state struct {
 	conn      int // number of the present connection
 	welcomed  bool
 	exchanges []*exchange     // unanswered messages, oldest first
+	cancelled int             // cancels that were sent on the present connection
 	finished  []func()        // tell those who wait for what has ended
 	notices   map[string]bool // ids of notices that were shown
 
@@ -132,7 +134,7 @@ func (s *state) connect() protocol.Hello {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.conn++
-	s.welcomed = false
+	s.welcomed, s.cancelled = false, 0
 	h := s.hello
 	if s.sessionID != "" {
 		from := s.lastSeq
@@ -167,6 +169,11 @@ func (s *state) pending() []protocol.ClientFrame {
 			x.rowsOn = s.conn
 			from := x.fromSeq
 			out = append(out, protocol.Attach{SessionID: x.accepted.SessionID, FromSeq: &from})
+		}
+	}
+	for _, f := range out {
+		if _, ok := f.(protocol.Cancel); ok {
+			s.cancelled++
 		}
 	}
 	return out
@@ -218,11 +225,19 @@ func (s *state) take(f protocol.ServerFrame) (fresh bool, err error) {
 			s.finish(x, result{outcome: commandOutcome(s.sessionID, f)})
 		}
 	case protocol.Notice:
-		if s.notices[f.ID] {
+		id := f.ID
+		if strings.HasPrefix(id, "offline/") {
+			id = "offline" // another gateway says the same
+		}
+		if s.notices[id] {
 			return false, nil
 		}
-		s.notices[f.ID] = f.ID != ""
+		s.notices[id] = id != ""
 	case protocol.Error:
+		if f.ID == "" && f.Code == protocol.CodeNotFound && s.cancelled > 0 {
+			s.cancelled--
+			return false, nil // the turn ended before the cancel came: that is told by its end
+		}
 		return s.welcomed, s.onError(f) // of a greeting that was refused the conversation's end tells
 	}
 	return true, nil

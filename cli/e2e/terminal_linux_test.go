@@ -20,7 +20,7 @@ func TestConversationOnATerminal(t *testing.T) {
 	term.Shows("✓ calculator: 12*7", 1)
 
 	term.Type("slow 60\r")
-	h.Eventually("the turn runs", func() bool { return len(h.Record(`SELECT 1 FROM turns WHERE status = 'running'`)) == 1 })
+	answering(h, term, 2, 1)
 	term.Type("\x03") // Ctrl-C
 	term.Shows("the turn was cancelled", 1)
 
@@ -79,13 +79,28 @@ func running(h *harness.Harness, n int) {
 	})
 }
 
+// answering is running where the terminal knows it, too: the turns before have ended
+// there, and "slow 60" was said so many times and waits no more.
+func answering(h *harness.Harness, term *harness.Terminal, n, said int) {
+	running(h, n)
+	h.Eventually("the terminal shows that the turn runs", func() bool {
+		last := ""
+		for _, l := range term.Lines() {
+			if l != "" {
+				last = l
+			}
+		}
+		return last == ">" && term.Count("> slow 60") == said && term.Count("waits") == 0
+	})
+}
+
 func TestTypingGoesOnWhileATurnRuns(t *testing.T) {
 	h := harness.New(t)
 	g := h.StartGateway()
 	term := h.StartTerminal("agent")
 	term.Shows("Ctrl-D leaves", 1)
 	term.Type("slow 60\r")
-	running(h, 1)
+	answering(h, term, 1, 1)
 	term.Type("/help\r") // is answered at once
 	term.Shows("Commands:", 1)
 	term.Type("next\r") // waits for its turn
@@ -95,7 +110,7 @@ func TestTypingGoesOnWhileATurnRuns(t *testing.T) {
 	term.Shows("echo: next", 1)
 
 	term.Type("slow 60\r")
-	running(h, 3)
+	answering(h, term, 3, 2)
 	term.Type("half\x00 a ")
 	term.Type("\x03") // stops the turn and leaves the line
 	term.Shows("the turn was cancelled", 2)
@@ -104,7 +119,7 @@ func TestTypingGoesOnWhileATurnRuns(t *testing.T) {
 	same(t, "messages", h.Record(`SELECT content FROM inbound_messages WHERE content LIKE '%line'`), "half a line")
 
 	term.Type("slow 60\r")
-	running(h, 5)
+	answering(h, term, 5, 3)
 	term.Type("\x04") // leaves at once; the turn goes on
 	if r := term.Wait(); r.Code != 0 {
 		t.Errorf("exit code %d", r.Code)

@@ -91,6 +91,40 @@ func TestRedraw_AnotherSize_ShowsTheLastLinesAndTheFrameOnce(t *testing.T) {
 	shows(t, s, "two", "three", "four", "live!", "> hi")
 }
 
+// The other screen comes and goes; what is painted after it stands below what was there.
+func TestPage_ComesAndGoes_AndLeavesEverythingAsItWas(t *testing.T) {
+	s := newScreen(20, 4)
+	p := New(s, 4)
+	frame := Frame{Lines: []string{"status", "> "}, X: 2, Y: 1}
+	paint(t, p, []string{"one", "two", "three"}, frame)
+	page := func(again bool, lines ...string) {
+		t.Helper()
+		if err := p.Page(lines, again); err != nil {
+			t.Fatal(err)
+		}
+	}
+	page(false, "a", "", "c", "end")
+	shows(t, s, "a", "", "c", "end")
+	page(false, "b", "", "", "end")
+	shows(t, s, "b", "", "", "end")
+	_, _ = s.WriteString("\x1b[Hspoilt")
+	page(false, "b", "", "", "end")
+	shows(t, s, "spoilt", "", "", "end")
+	page(true, "b", "", "", "end")
+	shows(t, s, "b", "", "", "end")
+	for range 2 {
+		if err := p.Back(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	shows(t, s, "two", "three", "status", ">")
+	if at := s.CursorPosition(); at.X != 2 || at.Y != 3 {
+		t.Errorf("the cursor is at %v", at)
+	}
+	paint(t, p, []string{"four"}, frame)
+	shows(t, s, "three", "four", "status", ">")
+}
+
 func TestPaint_NothingNew_WritesNothing(t *testing.T) {
 	var out strings.Builder
 	p := New(&out, 5)

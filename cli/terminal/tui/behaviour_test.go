@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"strings"
@@ -306,6 +307,42 @@ func TestPicker_OpensADialog(t *testing.T) {
 	r.types("<ctrl+o>")
 	r.does(sessionsLoaded{err: errors.New("no gateway is connected")})
 	if r.shell.model.picker != nil || r.count("cannot be listed: no gateway") != 1 {
+		t.Errorf("shown\n%s", strings.Join(r.screen(), "\n"))
+	}
+}
+
+// Dialogs come and go in other terminals, too.
+func TestDialogs_OpenedOrCompletedAgain_AreThoseThereAreNow(t *testing.T) {
+	r := newRig(t, 60, 20)
+	r.does(welcome())
+	loads := func(keys ...string) {
+		t.Helper()
+		n := len(r.todo)
+		r.types(keys...)
+		for _, cmd := range r.todo[n:] {
+			if cmd == nil {
+				continue
+			}
+			if msg, ok := cmd().(sessionsLoaded); ok {
+				r.does(msg)
+				return
+			}
+		}
+		t.Errorf("%q: the dialogs were not asked for", keys)
+	}
+	list := []Session{{ID: "cli:a:2", Title: "Old"}}
+	r.shell.o.Sessions = func(context.Context) ([]Session, error) { return list, nil }
+	loads("<ctrl+o>")
+	r.types("<esc>")
+	list = append(list, Session{ID: "cli:a:3", Title: "Made elsewhere"}, Session{ID: "cli:a:4", Title: "New dialog", Messages: 3})
+	loads("<ctrl+o>")
+	if r.count("Made elsewhere") != 1 || r.count("Untitled dialog") != 1 {
+		t.Errorf("shown\n%s", strings.Join(r.screen(), "\n"))
+	}
+	r.types("<esc>")
+	list = list[:1]
+	loads("/use ")
+	if r.count("Made elsewhere") != 0 || r.count("Old") != 1 {
 		t.Errorf("shown\n%s", strings.Join(r.screen(), "\n"))
 	}
 }

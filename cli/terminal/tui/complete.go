@@ -69,9 +69,22 @@ func (m *Model) completeNot() { m.complete = completion{not: m.input.area.Value(
 
 // completeAgain finds what could be meant now.
 func (m *Model) completeAgain() []effect {
+	switch rest, wanted := m.offer(); {
+	case !wanted:
+		return nil
+	case rest == "" || m.sessions == nil: // others may have come meanwhile, from elsewhere
+		return m.load()
+	default:
+		return nil
+	}
+}
+
+// offer is completeAgain with the dialogs that are here. wanted tells that one of them,
+// which is like rest, is to be completed.
+func (m *Model) offer() (rest string, wanted bool) {
 	typed := m.input.area.Value()
 	if typed == m.complete.not && typed != "" {
-		return nil
+		return "", false
 	}
 	m.complete = completion{}
 	word, rest, hasArgs := strings.Cut(typed, " ")
@@ -81,11 +94,9 @@ func (m *Model) completeAgain() []effect {
 		m.complete.items = m.commandsLike(word)
 	case word == "/use" || word == "/switch":
 		m.complete.items = m.sessionsLike(word, rest)
-		if m.sessions == nil {
-			return m.load()
-		}
+		return rest, true
 	}
-	return nil
+	return "", false
 }
 
 func (m *Model) commandsLike(word string) []candidate {
@@ -112,15 +123,16 @@ func (m *Model) sessionsLike(word, typed string) []candidate {
 	for _, s := range m.sessions {
 		id := s.dialog()
 		if id != typed && fits(s.Title+" "+id, typed) {
-			out = append(out, candidate{text: word + " " + id, label: oneLine(s.Title), help: id, whole: true})
+			out = append(out, candidate{text: word + " " + id, label: m.called(s), help: id, whole: true})
 		}
 	}
 	return out
 }
 
-// load asks for the dialogs unless they are here or on their way.
+// load asks for the dialogs unless they are on their way. Those that are here are shown
+// until then.
 func (m *Model) load() []effect {
-	if m.sessions != nil || m.loading {
+	if m.loading {
 		return nil
 	}
 	m.loading = true

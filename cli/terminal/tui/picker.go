@@ -55,11 +55,19 @@ func (m Model) choices() []choice {
 				if s.ID == m.session {
 					here = " ←"
 				}
-				out = append(out, choice{text: s.dialog(), label: oneLine(s.Title) + here, beside: s.dialog()})
+				out = append(out, choice{text: s.dialog(), label: m.called(s) + here, beside: s.dialog()})
 			}
 		}
 	}
 	return out
+}
+
+// called is what a dialog is called in a list.
+func (m Model) called(s Session) string {
+	if text.Untitled(s.Title) && s.Messages > 0 {
+		return m.words.Say(text.UntitledDialog{})
+	}
+	return oneLine(s.Title)
 }
 
 // pick takes a key while there is a list.
@@ -118,5 +126,5 @@ func (m *Model) listed(l sessionsLoaded) {
 	if m.sessions == nil {
 		m.sessions = []Session{}
 	}
-	m.completeAgain()
+	m.offer()
 }

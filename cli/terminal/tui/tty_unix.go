@@ -7,16 +7,24 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	"time"
 )
 
-// watchSize tells changed of each change of the size until it is stopped.
+// settled is how long a size must have lasted. A window that is dragged has dozens on
+// its way, and many terminals keep each screen that is cleared in their scrollback.
+const settled = 60 * time.Millisecond
+
+// watchSize tells changed of each size that lasts, until it is stopped.
 func (t *tty) watchSize(changed func(width, height int)) (stop func()) {
 	signals, done := make(chan os.Signal, 1), make(chan struct{})
 	signal.Notify(signals, syscall.SIGWINCH)
 	go func() {
+		var lasts <-chan time.Time
 		for {
 			select {
 			case <-signals:
+				lasts = time.After(settled)
+			case <-lasts:
 				changed(t.size())
 			case <-done:
 				return
