@@ -93,7 +93,7 @@ func refusable(payload []byte) string {
 		return "it cannot be read: " + err.Error()
 	}
 	if e.Header.Type != receiveEvent {
-		return "its type is not subscribed to: " + e.Header.Type
+		return "nobody here listens to its type: " + e.Header.Type
 	}
 	if err := json.Unmarshal(payload, new(larkim.P2MessageReceiveV1)); err != nil {
 		return "it cannot be read: " + err.Error()

@@ -111,3 +111,21 @@ func TestServer_RatesTokensAndPatches(t *testing.T) {
 	_, code, _ = c.send("text", `{"text":"a"}`, "")
 	require.EqualValues(t, 99991663, code)
 }
+
+// The documents leave open whether a uuid is one of the chat or of the way it is sent.
+func TestServer_UUIDApart_ForgetsRepliesInTheChat(t *testing.T) {
+	for apart, want := range map[bool]int{false: 1, true: 2} {
+		c := newClient(t, fakefeishu.Config{ChatRate: -1, UUIDApart: apart})
+		asked := c.server.Store(fakefeishu.Said{ChatID: "oc_1", Text: "x"})
+		text := `{"text":"hello"}`
+		reply := map[string]any{"msg_type": "text", "content": text, "uuid": "u1"}
+		status, _ := c.do("POST", "/open-apis/im/v1/messages/"+asked+"/reply", reply)
+		require.Equal(t, http.StatusOK, status)
+		c.server.Recall(asked)
+		_, out := c.do("POST", "/open-apis/im/v1/messages/"+asked+"/reply", reply)
+		require.Equal(t, apart, out["code"] == 230011.0)
+		_, code, _ := c.send("text", text, "u1")
+		require.Zero(t, code)
+		require.Len(t, c.server.Shown("oc_1"), want)
+	}
+}
