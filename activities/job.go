@@ -10,6 +10,7 @@ import (
 
 	"picobot/internal/flow"
 	"picobot/internal/schedule"
+	"picobot/internal/text"
 	"picobot/store"
 )
 
@@ -73,13 +74,13 @@ func (a *Activities) LookAtJobRun(ctx context.Context, runID string) (flow.RunSt
 
 // StopJobRun stops the turn of a run that may go on no longer.
 func (a *Activities) StopJobRun(ctx context.Context, in flow.StopRun) error {
-	why := "it was stopped"
+	reason := flow.EndStopped
 	if in.LimitMS > 0 {
-		run, err := a.Record.JobRun(ctx, in.RunID)
-		if err != nil {
-			return err
-		}
-		why = fmt.Sprintf("it took longer than %s, the most it may take, and was stopped", a.runLimit(run))
+		reason = flow.EndTooLong
+	}
+	why, err := a.whyEnded(ctx, in.RunID, reason)
+	if err != nil {
+		return err
 	}
 	turnID, err := a.Record.StopJobRun(ctx, in.RunID, why)
 	if err == nil && turnID != "" {
@@ -90,23 +91,38 @@ func (a *Activities) StopJobRun(ctx context.Context, in flow.StopRun) error {
 
 // EndJobRun ends a run that is no turn.
 func (a *Activities) EndJobRun(ctx context.Context, in flow.EndRun) error {
-	status, why := store.RunCompleted, in.Error
+	why, err := in.Error, error(nil)
 	switch {
-	case in.Skipped:
-		status = store.RunSkipped
+	case in.Why != "":
+		why, err = a.whyEnded(ctx, in.RunID, in.Why)
 	case in.Outbox:
-		var err error
-		if why, err = a.notDelivered(ctx, in.RunID); err != nil {
-			return err
-		}
-		fallthrough
-	default:
-		if why != "" {
-			status = store.RunFailed
-		}
+		why, err = a.notDelivered(ctx, in.RunID)
 	}
-	_, err := a.Record.EndJobRun(ctx, in.RunID, status, a.Mask(why))
+	if err != nil {
+		return err
+	}
+	status := store.RunCompleted
+	switch {
+	case in.Why == flow.EndUnderWay:
+		status = store.RunSkipped
+	case why != "":
+		status = store.RunFailed
+	}
+	_, err = a.Record.EndJobRun(ctx, in.RunID, status, a.Mask(why))
 	return err
+}
+
+// whyEnded says a reason of flow's in words.
+func (a *Activities) whyEnded(ctx context.Context, runID, reason string) (string, error) {
+	switch reason {
+	case flow.EndUnderWay:
+		return a.Texts.Say(text.JobUnderWay{}), nil
+	case flow.EndTooLong:
+		run, err := a.Record.JobRun(ctx, runID)
+		return a.Texts.Say(text.JobTookTooLong{Limit: a.runLimit(run).String()}), err
+	default:
+		return a.Texts.Say(text.JobStopped{}), nil
+	}
 }
 
 // notDelivered says why a run's message is not with its chat, "" when it is.
@@ -121,9 +137,9 @@ func (a *Activities) notDelivered(ctx context.Context, runID string) (string, er
 		case err != nil:
 			return "", err
 		case o.Status == "failed":
-			return "the message was not delivered: " + o.Error, nil
+			return a.Texts.Say(text.NotDelivered{Detail: o.Error}), nil
 		case o.Status == "pending" && o.Error != "":
-			return "the message was not delivered yet and will be tried again: " + o.Error, nil
+			return a.Texts.Say(text.NotDeliveredYet{Detail: o.Error}), nil
 		}
 	}
 	return "", nil

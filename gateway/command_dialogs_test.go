@@ -325,10 +325,11 @@ func TestRename_MakesOneBoundedLine(t *testing.T) {
 func TestInfo_TellsInWordsAndInData(t *testing.T) {
 	r := newRig(t, func(o *Options, _ *Deps) { o.UI = flow.UI{URL: "http://ui", Namespace: "default"} })
 	p, w := r.connect(protocol.Hello{})
+	require.NotContains(t, p.command("0", "/info").Text, "Workflow", "nothing has run that could be looked at")
 	r.said(p, "1", "hi")
 	got := p.command("i", "/info")
 	for _, want := range []string{"Title: New dialog", "Session: " + w.SessionID, "Agent: default", "Model: main", "Messages of yours: 1",
-		"All rows: 4", "Tokens used: 10 in, 2 out", "Workflow: http://ui/namespaces/default/workflows/session%2Fcli", "Created: 2"} {
+		"All rows: 4", "Tokens used: 10 in, 2 out", "Workflow: http://ui/namespaces/default/workflows/w/r/history", "Created: 2"} {
 		require.Contains(t, got.Text, want)
 	}
 	var data infoJSON

@@ -39,10 +39,10 @@ type invocation struct {
 
 // about is what commands tell of this gateway.
 type about struct {
-	agents   []string // none = any
-	model    func(agent string) Model
-	workflow func(sessionID string) string
-	zone     *time.Location
+	agents []string // none = any
+	model  func(agent string) Model
+	watch  func(workflowID, runID string) string
+	zone   *time.Location
 }
 
 // outcome is what a command has to say, and what follows from it outside the record.
@@ -110,7 +110,7 @@ func (s *Server) runCommand(ctx context.Context, m store.Inbound, words *text.Ca
 	}
 	in := invocation{
 		usage: cmd.written(), args: strings.TrimSpace(args), words: words, known: s.commands,
-		about: about{agents: s.opts.Agents, model: s.deps.Model, workflow: s.watch, zone: s.opts.Zone},
+		about: about{agents: s.opts.Agents, model: s.deps.Model, watch: s.watch, zone: s.opts.Zone},
 	}
 	var then func(*Server)
 	ctx, cancel := s.recordContext(ctx)

@@ -7,7 +7,6 @@ import (
 
 	"picobot/gateway/openapi"
 	"picobot/internal/chat"
-	"picobot/internal/flow"
 	"picobot/internal/protocol"
 	"picobot/store"
 )
@@ -118,11 +117,10 @@ func TurnDetailOf(d store.TurnDetail) TurnDetail {
 	}
 }
 
-// watch says where a person can watch the work of a session: its page in the web UI, or
-// the id to look for where the UI is somebody else's.
-func (s *Server) watch(sessionID string) string {
-	id := flow.SessionWorkflowID(sessionID)
-	return cmp.Or(s.opts.UI.Run(id, ""), id)
+// watch says where a person can look at a run: its page in the web UI, or the id of the
+// workflow to look for where the UI is somebody else's. It is "" where there is no run.
+func (s *Server) watch(workflowID, runID string) string {
+	return cmp.Or(s.opts.UI.Run(workflowID, runID), workflowID)
 }
 
 // turn is TurnOf with the link that this gateway can give.

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"database/sql"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -193,6 +194,17 @@ func (c *CommandTx) Spent() (chat.Usage, error) {
 	err := c.t.row(`SELECT coalesce(sum(prompt_tokens), 0), coalesce(sum(completion_tokens), 0), coalesce(sum(cached_tokens), 0), coalesce(sum(reasoning_tokens), 0)
 		FROM turns WHERE session_id = ?`, c.Session.ID).Scan(&u.PromptTokens, &u.CompletionTokens, &u.CachedTokens, &u.ReasoningTokens)
 	return u, err
+}
+
+// LatestRun returns the workflow and run that had the session's newest turn which any
+// had; "" where none has begun.
+func (c *CommandTx) LatestRun() (workflowID, runID string, err error) {
+	err = c.t.row(`SELECT workflow_id, run_id FROM turns WHERE session_id = ? AND run_id != '' ORDER BY created_at DESC, id DESC LIMIT 1`,
+		c.Session.ID).Scan(&workflowID, &runID)
+	if errors.Is(err, sql.ErrNoRows) {
+		return "", "", nil
+	}
+	return workflowID, runID, err
 }
 
 // cancelAll ends every turn of the session that has not ended. Unlike a /stop, which

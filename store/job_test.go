@@ -11,6 +11,7 @@ import (
 
 	"picobot/internal/chat"
 	"picobot/internal/schedule"
+	"picobot/internal/text"
 	"picobot/store"
 )
 
@@ -655,4 +656,39 @@ func TestJobs_AnyOrderOfEvents_EverySlotHasOneRow(t *testing.T) {
 			rt.Fatalf("rows of no slot: %v", have)
 		}
 	})
+}
+
+// How a run ended is said in the language of the record's owner: to whoever lists runs
+// and to the chat that is told of a failure.
+func TestJobRuns_HowTheyEnded_IsSaidInTheLanguage(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "sessions.db")
+	c := &clock{t: time.Unix(1_700_000_000, 0)}
+	s, err := store.Open(t.Context(), store.Options{Path: path, Now: c.now, Scheduler: store.Scheduler{Texts: text.For(text.Chinese)}})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, s.Close()) })
+	j := jobs{t, s, c, path}
+	j.put(aJob("a", schedule.SilentAgentTask, every(60)))
+	slot := j.job("a").NextRunAt
+	c.move(61 * time.Second)
+	run, _ := j.begin("a", slot)
+	_, err = s.BeginTurn(t.Context(), store.Begin{SessionID: run.SessionID})
+	require.NoError(t, err)
+	_, err = s.FinishTurn(t.Context(), store.Finish{TurnID: run.TurnID, Status: chat.TurnCancelled})
+	require.NoError(t, err)
+	ended, err := s.JobRun(t.Context(), run.ID)
+	require.NoError(t, err)
+	require.Equal(t, "已被停止", ended.Error)
+	pending, err := s.PendingOutbound(t.Context(), "cli", "c1")
+	require.NoError(t, err)
+	require.Len(t, pending, 1)
+	require.Equal(t, "定时任务 a 失败：已被停止\n详情：picobot jobs runs a，以及 picobot turns show "+run.TurnID, pending[0].Content)
+
+	slot = j.job("a").NextRunAt
+	c.move(time.Hour)
+	late, ok := j.begin("a", slot)
+	require.False(t, ok)
+	missed, err := s.JobRuns(t.Context(), "a", 0, "", 1)
+	require.NoError(t, err)
+	require.Equal(t, store.RunMissed, missed[0].Status, late)
+	require.Regexp(t, `^未能按时开始：晚了 .*s$`, missed[0].Error)
 }

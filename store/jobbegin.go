@@ -9,6 +9,7 @@ import (
 
 	"picobot/internal/chat"
 	"picobot/internal/schedule"
+	"picobot/internal/text"
 )
 
 // maxJobClaims: a run that was begun this often without coming to an end takes its
@@ -54,7 +55,7 @@ func (s *Store) BeginJobRun(ctx context.Context, b BeginJob) (run JobRun, ok boo
 		}
 		if run.Claims >= maxJobClaims && run.TurnID == "" { // a turn counts for itself
 			ok = false
-			return t.endJobRun(run, RunFailed, fmt.Sprintf("it was begun %d times and never came to an end", run.Claims))
+			return t.endJobRun(run, RunFailed, t.say(text.JobNeverEnds{Times: run.Claims}))
 		}
 		if err := t.handOver(run); err != nil {
 			return err
@@ -109,7 +110,7 @@ const slotWaits = ""
 // under way; then: one was when the slot came.
 func (t *tx) slotStatus(j Job, plan schedule.Plan, slot time.Time, now, then bool) (status, why string) {
 	if then {
-		return RunSkipped, "the run before it had not ended"
+		return RunSkipped, t.say(text.JobOverlapped{})
 	}
 	if status, why = t.inTime(j, plan, slot); status == RunRunning && now {
 		return slotWaits, ""
@@ -123,9 +124,9 @@ func (t *tx) inTime(j Job, plan schedule.Plan, slot time.Time) (status, why stri
 	late := time.Duration(max(0, t.at-slot.UnixMilli())) * time.Millisecond
 	switch {
 	case j.MisfirePolicy == schedule.Skip && late > j.Grace(t.s.scheduler.MisfireGraceSeconds, plan.Period(slot)):
-		return RunMissed, fmt.Sprintf("it could not start in time: %s late", late.Round(time.Second))
+		return RunMissed, t.say(text.JobLate{Late: late.Round(time.Second).String()})
 	case j.MisfirePolicy == schedule.RunOnce && more && next.UnixMilli() <= t.at:
-		return RunMissed, "it could not start in time, and a later one was due by then"
+		return RunMissed, t.say(text.JobOvertaken{})
 	}
 	return RunRunning, ""
 }

@@ -3,10 +3,10 @@ package store
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"picobot/internal/schedule"
+	"picobot/internal/text"
 )
 
 // Bounds of what is made up for after an outage.
@@ -65,10 +65,10 @@ func (t *tx) account(job *Job, plan schedule.Plan, settled time.Time) (catchUp *
 			return catchUp, nil
 		}
 		if status == RunRunning && j.MisfirePolicy == schedule.RunAll && len(due)-i > maxCatchUp {
-			status, why = RunMissed, fmt.Sprintf("it could not start in time, and more than %d others neither", maxCatchUp)
+			status, why = RunMissed, t.say(text.JobTooManyLate{Number: maxCatchUp})
 		}
 		if i == 0 && more {
-			why += "; slots before it are not listed"
+			why = t.say(text.JobSlotsUnlisted{Why: why})
 		}
 		trigger := TriggerSchedule
 		if status == RunRunning {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"picobot/internal/schedule"
+	"picobot/internal/text"
 )
 
 // What brought a run about.
@@ -201,16 +202,25 @@ func (t *tx) endJobRun(r JobRun, status, why string) error {
 		return nil
 	}
 	_, err := t.enqueue(Outbound{Channel: r.Job.Target.Channel, ChatID: r.Job.Target.ChatID, SessionID: r.SessionID, Origin: r.ID, TurnID: r.TurnID,
-		Content: t.s.jobNotice(r, why), Unnoted: true})
+		Content: t.jobNotice(r, why), Unnoted: true})
 	return err
 }
 
 // jobNotice is what a chat is told of a run that failed.
-func (s *Store) jobNotice(r JobRun, why string) string {
-	if s.scheduler.Notice != nil {
-		return s.scheduler.Notice(r, why)
+func (t *tx) jobNotice(r JobRun, why string) string {
+	if r.TurnID != "" {
+		return t.say(text.JobFailedTurn{Job: r.JobID, Reason: why, Turn: r.TurnID})
 	}
-	return fmt.Sprintf("The scheduled job %s failed: %s", r.JobID, why)
+	return t.say(text.JobFailed{Job: r.JobID, Reason: why})
+}
+
+// say says how a run ended.
+func (t *tx) say(m text.Message) string {
+	texts := t.s.scheduler.Texts
+	if texts == nil {
+		texts = text.For(text.English)
+	}
+	return texts.Say(m)
 }
 
 // completeJob ends a job that has no slot any more.

@@ -16,6 +16,7 @@ import (
 	_ "modernc.org/sqlite" // registers the driver "sqlite"
 
 	"picobot/internal/id"
+	"picobot/internal/text"
 )
 
 // Options configure a Store.
@@ -40,8 +41,8 @@ type Options struct {
 type Scheduler struct {
 	MisfirePolicy       string
 	MisfireGraceSeconds int // 0 = see schedule.Job.Grace
-	// Notice is what a chat is told of a run that failed; nil = plain English.
-	Notice func(run JobRun, why string) string
+	// Texts say how runs ended, to the chats of those that failed too; nil = English.
+	Texts *text.Catalogue
 }
 
 // Store is an open record. It is safe for concurrent use.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"picobot/internal/chat"
+	"picobot/internal/text"
 )
 
 // Turn is one inbound message and all that is done to answer it.
@@ -171,13 +172,13 @@ func (s *Store) Stopping(ctx context.Context) ([]string, error) {
 }
 
 // endTurn ends a turn and its inbound message.
-func (t *tx) endTurn(turn Turn, status chat.TurnStatus, code, text string) error {
+func (t *tx) endTurn(turn Turn, status chat.TurnStatus, code, reason string) error {
 	cancelAt := turn.CancelRequestedAt
 	if status == chat.TurnCancelled && cancelAt == 0 {
 		cancelAt = t.at
 	}
 	if _, err := t.exec(`UPDATE turns SET status = ?, error_code = ?, error = ?, cancel_requested_at = ?, finished_at = ?, progress_at = ?, rev = `+nextRev+` WHERE id = ?`,
-		status, nullString(code), nullString(text), nullInt(cancelAt), t.at, t.at, turn.ID); err != nil {
+		status, nullString(code), nullString(reason), nullInt(cancelAt), t.at, t.at, turn.ID); err != nil {
 		return fmt.Errorf("end turn %s: %w", turn.ID, err)
 	}
 	inbound := map[chat.TurnStatus]string{chat.TurnCompleted: "done", chat.TurnFailed: "failed", chat.TurnCancelled: "cancelled"}[status]
@@ -185,12 +186,12 @@ func (t *tx) endTurn(turn Turn, status chat.TurnStatus, code, text string) error
 		return fmt.Errorf("end turn %s: %w", turn.ID, err)
 	}
 	t.touch(turn.SessionID)
-	run, why := RunFailed, text
+	run, why := RunFailed, reason
 	switch status {
 	case chat.TurnCompleted:
 		run = RunCompleted
 	case chat.TurnCancelled:
-		why = "it was stopped"
+		why = t.say(text.JobStopped{})
 	}
 	return t.endRunOf(turn.ID, run, why)
 }

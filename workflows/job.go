@@ -159,13 +159,13 @@ func (j *job) event() error {
 			var already *temporal.ChildWorkflowExecutionAlreadyStartedError
 			switch {
 			case errors.As(err, &already):
-				end.Skipped, end.Error = true, "it was under way already"
+				end.Why = flow.EndUnderWay
 			case err != nil:
 				end.Error = reason(err)
 			}
 		}).
-		AddFuture(limit, func(workflow.Future) { end.Error = "it took longer than it may and was stopped" }).
-		AddReceive(j.cancelled, func(workflow.ReceiveChannel, bool) { end.Error = "it was stopped" }).
+		AddFuture(limit, func(workflow.Future) { end.Why = flow.EndTooLong }).
+		AddReceive(j.cancelled, func(workflow.ReceiveChannel, bool) { end.Why = flow.EndStopped }).
 		Select(j.base)
 	stop()
 	return j.local(flow.EndJobRun, end, nil)

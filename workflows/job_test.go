@@ -201,7 +201,7 @@ func TestJob_InternalEvents_RunTheirChildWorkflow(t *testing.T) {
 				return temporal.NewNonRetryableApplicationError("the record cannot be written", "x", nil)
 			}, flow.EndRun{RunID: "r1", Error: "the record cannot be written"}},
 			"it takes too long": {func(ctx workflow.Context) error { return workflow.Sleep(ctx, time.Hour) },
-				flow.EndRun{RunID: "r1", Error: "it took longer than it may and was stopped"}},
+				flow.EndRun{RunID: "r1", Why: flow.EndTooLong}},
 		} {
 			t.Run(event+", "+outcome, func(t *testing.T) {
 				r := &jobRecord{begun: flow.JobBegun{RunID: "r1", Event: event, LeftMS: 60_000}}
@@ -244,7 +244,7 @@ func TestJob_AnInternalEventIsUnderWayAlready_IsSkipped(t *testing.T) {
 	env := r.env()
 	env.OnWorkflow(flow.CleanupWorkflow, mock.Anything).Return(&temporal.ChildWorkflowExecutionAlreadyStartedError{})
 	runJob(t, env)
-	require.Equal(t, []flow.EndRun{{RunID: "r1", Skipped: true, Error: "it was under way already"}}, r.ends)
+	require.Equal(t, []flow.EndRun{{RunID: "r1", Why: flow.EndUnderWay}}, r.ends)
 }
 
 func TestJob_AnInternalEventCancelledFromOutside_IsEndedAsStopped(t *testing.T) {
@@ -253,5 +253,5 @@ func TestJob_AnInternalEventCancelledFromOutside_IsEndedAsStopped(t *testing.T) 
 	env.OnWorkflow(flow.CleanupWorkflow, mock.Anything).Return(func(ctx workflow.Context) error { return workflow.Sleep(ctx, time.Hour) })
 	env.RegisterDelayedCallback(env.CancelWorkflow, time.Second)
 	runJob(t, env)
-	require.Equal(t, []flow.EndRun{{RunID: "r1", Error: "it was stopped"}}, r.ends)
+	require.Equal(t, []flow.EndRun{{RunID: "r1", Why: flow.EndStopped}}, r.ends)
 }

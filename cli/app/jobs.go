@@ -55,16 +55,10 @@ func builtin(cfg config.Config) []store.PutJob {
 
 // scheduled is what jobs are measured by, for the record.
 func scheduled(o Options) store.Scheduler {
-	texts := o.words()
 	return store.Scheduler{
 		MisfirePolicy:       o.Config.Scheduler.MisfirePolicy,
 		MisfireGraceSeconds: o.Config.Scheduler.MisfireGraceSeconds,
-		Notice: func(r store.JobRun, why string) string {
-			if r.TurnID != "" {
-				return texts.Say(text.JobFailedTurn{Job: r.JobID, Reason: why, Turn: r.TurnID})
-			}
-			return texts.Say(text.JobFailed{Job: r.JobID, Reason: why})
-		},
+		Texts:               o.words(),
 	}
 }
 

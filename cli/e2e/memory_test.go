@@ -191,7 +191,7 @@ func TestMemoryMaintainTidiesAndPromptsHaveOnlyWhatIsTheirs(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := h.Run("memory", "maintain")
-	if r.Code != 0 || r.Stdout != "2 looked at, 1 tidied: 1 memories merged into others, 0 deleted; 0 contradictions left as they are\n" {
+	if r.Code != 0 || r.Stdout != "2 looked at, 1 tidied: 1 memory merged into others, 0 deleted; 0 contradictions left as they are\n" {
 		t.Errorf("%+v", r)
 	}
 	same(t, "memories", h.Record(`SELECT scope_key, memory_key, content, source_type FROM memories ORDER BY scope_key`),

@@ -14,6 +14,8 @@ import (
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 	"google.golang.org/protobuf/proto"
 
+	"picobot/internal/protocol"
+	"picobot/internal/testkit/fakeopenai"
 	"picobot/internal/testkit/harness"
 	"picobot/internal/tracing"
 )
@@ -85,4 +87,79 @@ func TestTraces_OneMessageIsOneTrace(t *testing.T) {
 			t.Errorf("%s is below %q, not %q", child, got, parent)
 		}
 	}
+}
+
+// of returns the spans of a turn's trace.
+func (c *otlp) of(turn string) []*tracepb.Span {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.DeleteFunc(slices.Clone(c.spans), func(s *tracepb.Span) bool { return hex.EncodeToString(s.TraceId) != tracing.TraceID(turn) })
+}
+
+// tree lists spans as "name < name of its parent < …", failed ones with a "!".
+func tree(spans []*tracepb.Span) []string {
+	by := map[string]*tracepb.Span{}
+	for _, s := range spans {
+		by[string(s.SpanId)] = s
+	}
+	var out []string
+	for _, s := range spans {
+		line := s.Name
+		if s.Status.GetCode() == tracepb.Status_STATUS_CODE_ERROR {
+			line += "!"
+		}
+		for len(s.ParentSpanId) > 0 {
+			parent := by[string(s.ParentSpanId)]
+			if parent == nil {
+				line += " < nobody"
+				break
+			}
+			line, s = line+" < "+parent.Name, parent
+		}
+		out = append(out, line)
+	}
+	slices.Sort(out)
+	return out
+}
+
+// Each message of a session has a trace of its own. A retry is another attempt in it, and
+// what a new process does after a kill joins it.
+func TestTraces_TurnsOfOneSession_RetriesAndAKill(t *testing.T) {
+	h, c := harness.New(t), newCollector(t)
+	gpt := fakeopenai.Start(t, fakeopenai.Config{})
+	h.Configure(object{
+		"providers": object{"p": object{"type": "openai", "base_url": gpt.URL(), "api_key": gpt.Key()}},
+		"models":    object{"m": object{"provider": "p", "model": "fake-model"}},
+	})
+	h.Env["OTEL_EXPORTER_OTLP_ENDPOINT"], h.Env["OTEL_BSP_SCHEDULE_DELAY"] = c.URL, "50"
+	g := h.StartGateway()
+	ws := g.WS(t)
+	w := ws.Hello(protocol.Hello{ClientID: "a"})
+	gpt.Enqueue(
+		fakeopenai.Reply{Text: "one"},
+		fakeopenai.Error{Status: 503, Message: "busy"}, fakeopenai.Reply{Text: "two"},
+		fakeopenai.Hang{},
+	)
+	one, two := ws.Send("m1", "first").TurnID, ws.Send("m2", "second").TurnID
+	ws.End(two)
+	three := ws.Send("m3", "third").TurnID
+	h.Eventually("the third is asked", func() bool { return gpt.Count() == 4 })
+	// A kill takes what was not sent yet along.
+	h.Eventually("its beginning is exported", func() bool { return len(c.of(three)) == 2 && len(c.of(two)) >= 6 })
+	g.Kill9()
+	g = h.StartGateway()
+	ws = g.WS(t)
+	ws.Hello(protocol.Hello{ClientID: "a", SessionID: w.SessionID})
+	h.Eventually("the third is answered", func() bool {
+		return len(h.Record(`SELECT 1 FROM turns WHERE id = ? AND status = 'completed'`, three)) == 1
+	})
+	g.Stop()
+
+	same(t, "an answer", tree(c.of(one)),
+		"BeginTurn < turn < message", "CallModel < turn < message", "chat m < CallModel < turn < message", "message", "turn < message")
+	same(t, "a retry", tree(c.of(two)),
+		"BeginTurn < turn < message", "CallModel < turn < message", "CallModel! < turn < message",
+		"chat m < CallModel < turn < message", "chat m! < CallModel < turn < message", "message", "turn < message")
+	same(t, "a kill", tree(c.of(three)),
+		"BeginTurn < turn < message", "BeginTurn < turn < message", "CallModel < turn < message", "chat m < CallModel < turn < message", "message", "turn < message")
 }

@@ -66,10 +66,18 @@ type StopRun struct {
 	LimitMS int64  `json:"limit_ms,omitempty"` // it took longer than it may; 0 = somebody cancelled it
 }
 
-// EndRun ends a run that is no turn: as its outbox rows say, or as Error does ("" = completed).
+// EndRun ends a run that is no turn: as its outbox rows say, or as Why does, or as
+// failed with Error; with none of them as completed.
 type EndRun struct {
-	RunID   string `json:"run_id"`
-	Outbox  bool   `json:"outbox,omitempty"`
-	Error   string `json:"error,omitempty"`
-	Skipped bool   `json:"skipped,omitempty"`
+	RunID  string `json:"run_id"`
+	Outbox bool   `json:"outbox,omitempty"`
+	Why    string `json:"why,omitempty"`
+	Error  string `json:"error,omitempty"`
 }
+
+// Reasons in EndRun.Why. What people are told is said where the language is known.
+const (
+	EndUnderWay = "under_way" // skipped: it was under way already
+	EndTooLong  = "too_long"  // it took longer than it may
+	EndStopped  = "stopped"   // somebody stopped it
+)

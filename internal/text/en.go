@@ -27,7 +27,6 @@ var english = entries{
 	FeishuRefused{}:    "There is an answer, but Feishu does not let it through (code {Code}). It is in the record: picobot turns list.",
 	EmptyAnswer{}:      "Model {Model} answered with nothing. Send the message again, or put it differently.",
 	AnswerCut{}:        "The answer of model {Model} was cut off at its length limit. Say \"go on\", or raise max_output_tokens.",
-	TurnTimedOut{}:     "Stopped because the time limit of {Seconds|second|seconds} was reached.",
 
 	ModelRetried{}:    "Model {Model} at provider {Provider} does not answer now ({Why}). It is asked again in {Seconds|second|seconds}.",
 	UsingFallback{}:   "Model {Model} fails ({Why}); {Fallback} takes over.",
@@ -304,4 +303,16 @@ var english = entries{
 	TakingOver{}:   "taking the home over from the gateway inside `picobot agent` (process {PID})",
 	JobIsWrong{}:   "a job of the configuration is not as it should be: {Detail}",
 	TemporalAway{}: "the gateway cannot reach Temporal: messages are kept and answered once it is back",
+
+	JobOverlapped{}:    "the run before it had not ended",
+	JobLate{}:          "it could not start in time: {Late} late",
+	JobOvertaken{}:     "it could not start in time, and a later one was due by then",
+	JobTooManyLate{}:   "it could not start in time, and more than {Number} others neither",
+	JobSlotsUnlisted{}: "{Why}; slots before it are not listed",
+	JobNeverEnds{}:     "it was begun {Times|time|times} and never came to an end",
+	JobStopped{}:       "it was stopped",
+	JobTookTooLong{}:   "it took longer than {Limit}, the most it may take, and was stopped",
+	JobUnderWay{}:      "it was under way already",
+	NotDelivered{}:     "the message was not delivered: {Detail}",
+	NotDeliveredYet{}:  "the message was not delivered yet and will be tried again: {Detail}",
 }

@@ -113,11 +113,6 @@ type (
 		msg
 		Model string
 	}
-	// TurnTimedOut is said of a turn that ran longer than it may.
-	TurnTimedOut struct {
-		msg
-		Seconds int
-	}
 )
 
 // What is said while a turn runs whose model fails. Why is one of the texts below.

@@ -27,7 +27,6 @@ var chinese = entries{
 	FeishuRefused{}:    "已有回复，但飞书不允许发送（代码 {Code}）。内容保存在记录中：picobot turns list。",
 	EmptyAnswer{}:      "模型 {Model} 没有给出任何内容。请重新发送，或换一种说法。",
 	AnswerCut{}:        "模型 {Model} 的回答达到长度上限，被截断了。可以回复“继续”，或调大 max_output_tokens。",
-	TurnTimedOut{}:     "已达到 {Seconds} 秒的时间限制，因此停止。",
 
 	ModelRetried{}:    "服务商 {Provider} 的模型 {Model} 现在没有回答（{Why}）。{Seconds} 秒后重试。",
 	UsingFallback{}:   "模型 {Model} 调用失败（{Why}），改用 {Fallback}。",
@@ -304,4 +303,16 @@ var chinese = entries{
 	TakingOver{}:   "正在从 `picobot agent` 内的网关（进程 {PID}）接管主目录",
 	JobIsWrong{}:   "配置中的一个任务有问题：{Detail}",
 	TemporalAway{}: "网关无法连接 Temporal：消息会保留，待其恢复后回答",
+
+	JobOverlapped{}:    "前一次运行尚未结束",
+	JobLate{}:          "未能按时开始：晚了 {Late}",
+	JobOvertaken{}:     "未能按时开始，且届时后一次运行已到时间",
+	JobTooManyLate{}:   "未能按时开始，另有超过 {Number} 次也是如此",
+	JobSlotsUnlisted{}: "{Why}；更早的运行未列出",
+	JobNeverEnds{}:     "已开始 {Times} 次，始终没有结束",
+	JobStopped{}:       "已被停止",
+	JobTookTooLong{}:   "超过了允许的最长时间 {Limit}，已停止",
+	JobUnderWay{}:      "已在进行中",
+	NotDelivered{}:     "消息未送达：{Detail}",
+	NotDeliveredYet{}:  "消息尚未送达，将会重试：{Detail}",
 }
