@@ -113,7 +113,7 @@ var english = entries{
 	TerminalThought{}:    "Thought for {For}",
 	TerminalThoughts{}:   "Thoughts",
 	TerminalMore{}:       "… {Lines|more line|more lines}",
-	TerminalReading{}:    "Details {At} · ↑ ↓ PgUp PgDn Home End · Ctrl-T goes back",
+	TerminalReading{}:    "Details {At} · Ctrl-T goes back · ↑ ↓ PgUp PgDn Home End",
 	TerminalWaits{}:      "waits",
 	AnswerBeginsAgain{}:  "(the answer begins again)",
 	AnsweredMeanwhile{}:  "Meanwhile “{Said}” was answered: {Answer}",

@@ -113,7 +113,7 @@ var chinese = entries{
 	TerminalThought{}:    "思考了 {For}",
 	TerminalThoughts{}:   "思考过程",
 	TerminalMore{}:       "… 还有 {Lines|行|行}",
-	TerminalReading{}:    "详情 {At} · ↑ ↓ PgUp PgDn Home End · Ctrl-T 返回",
+	TerminalReading{}:    "详情 {At} · Ctrl-T 返回 · ↑ ↓ PgUp PgDn Home End",
 	TerminalWaits{}:      "等待中",
 	AnswerBeginsAgain{}:  "（回答重新开始）",
 	AnsweredMeanwhile{}:  "其间“{Said}”已有回答：{Answer}",
