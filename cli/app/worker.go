@@ -6,6 +6,7 @@ import (
 
 	"picobot/gateway"
 	"picobot/internal/flow"
+	"picobot/internal/home"
 	"picobot/internal/live"
 	"picobot/internal/live/relay"
 	"picobot/internal/metrics"
@@ -52,7 +53,7 @@ func (r Runtime) Worker(ctx context.Context, o Options, ready func(Addresses)) (
 		}
 		open.add("the port for metrics", ignoreClosed(exporter.Close))
 		back = append(back, exporter.Run)
-		addresses.Metrics = "http://" + exporter.Addr() + "/metrics"
+		addresses.Metrics = home.URL(exporter.Addr()) + "/metrics"
 	}
 	ready(addresses)
 	return run(ctx, parts.worker.Run, back)
