@@ -138,7 +138,7 @@ func knownStatus(s chat.TurnStatus) bool {
 // turnOf tells a turn, with the page of its run.
 func turnOf(t store.Turn, ui flow.UI) gateway.Turn {
 	out := gateway.TurnOf(t)
-	out.RunURL = ui.Run(t.WorkflowID, t.RunID)
+	out.RunURL = ui.Run(t.WorkflowID, t.RunID, t.FinishedAt)
 	return out
 }
 

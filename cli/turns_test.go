@@ -99,7 +99,7 @@ func TestTurnsStop_GoesThroughTheGateway(t *testing.T) {
 	if _, err := record.BeginTurn(t.Context(), store.Begin{SessionID: running.SessionID, AgentPrompt: "x", WorkflowID: run, RunID: "r1"}); err != nil {
 		t.Fatal(err)
 	}
-	page := flow.UI{URL: "http://127.0.0.1:8233", Namespace: "default"}.Run(run, "r1")
+	page := flow.UI{URL: "http://127.0.0.1:8233", Namespace: "default"}.Run(run, "r1", 0)
 	for _, args := range [][]string{{"turns", "show", running.ID}, {"sessions", "show", running.SessionID}} {
 		if r := h.run(args...); !strings.Contains(r.stdout, page) {
 			t.Errorf("%v tells where the run can be seen, %s: %+v", args, page, r)

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"picobot/cli/api"
+	"picobot/cli/app"
 	"picobot/internal/config"
 	"picobot/internal/flow"
 	"picobot/internal/home"
@@ -84,7 +85,7 @@ func (v *visit) ui() flow.UI {
 			url = owner.UIURL
 		}
 	}
-	return flow.UI{URL: url, Namespace: v.config.Temporal.Namespace}
+	return app.Options{Config: v.config, Now: v.sys.Now}.UI(url)
 }
 
 // visiting runs do with a visit that ends with it.

@@ -22,12 +22,12 @@ func runInfo(tx *store.CommandTx, in invocation) (outcome, error) {
 	if err != nil {
 		return outcome{}, err
 	}
-	workflow, run, err := tx.LatestRun()
+	run, err := tx.LatestRun()
 	if err != nil {
 		return outcome{}, err
 	}
 	s := tx.Session
-	data := infoJSON{Session: SessionOf(s), Model: in.about.model(s.Agent).Name, Usage: spent, Workflow: in.about.watch(workflow, run)}
+	data := infoJSON{Session: SessionOf(s), Model: in.about.model(s.Agent).Name, Usage: spent, Workflow: in.about.watch(run)}
 	answer := in.words.Say(text.SessionInfo{
 		Title: in.title(s), DialogID: s.DialogID, SessionID: s.ID, Agent: s.Agent, Model: data.Model,
 		Created:  time.UnixMilli(s.CreatedAt).In(in.about.zone).Format("2006-01-02 15:04 MST"),

@@ -41,7 +41,7 @@ type invocation struct {
 type about struct {
 	agents []string // none = any
 	model  func(agent string) Model
-	watch  func(workflowID, runID string) string
+	watch  func(store.LatestRun) string
 	zone   *time.Location
 }
 

@@ -110,7 +110,7 @@ type JobRunItem struct {
 func (s *Server) jobRun(r store.JobRun) JobRunItem {
 	return JobRunItem{ID: r.ID, JobID: r.JobID, Trigger: r.Trigger, ScheduledFor: r.ScheduledFor, StartedAt: r.StartedAt, FinishedAt: r.FinishedAt,
 		Status: r.Status, Error: r.Error, SessionID: r.SessionID, TurnID: r.TurnID, WorkflowID: r.WorkflowID, RunID: r.RunID,
-		RunURL: s.opts.UI.Run(r.WorkflowID, r.RunID), Metadata: r.Job.Payload.Metadata}
+		RunURL: s.opts.UI.Run(r.WorkflowID, r.RunID, r.FinishedAt), Metadata: r.Job.Payload.Metadata}
 }
 
 func (s *Server) listJobs(w http.ResponseWriter, r *http.Request) error {

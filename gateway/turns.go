@@ -1,7 +1,6 @@
 package gateway
 
 import (
-	"cmp"
 	"errors"
 	"net/http"
 
@@ -118,15 +117,19 @@ func TurnDetailOf(d store.TurnDetail) TurnDetail {
 }
 
 // watch says where a person can look at a run: its page in the web UI, or the id of the
-// workflow to look for where the UI is somebody else's. It is "" where there is no run.
-func (s *Server) watch(workflowID, runID string) string {
-	return cmp.Or(s.opts.UI.Run(workflowID, runID), workflowID)
+// workflow to look for where the UI is somebody else's. It is "" where there is no run, or none any more.
+func (s *Server) watch(r store.LatestRun) string {
+	page := s.opts.UI.Run(r.WorkflowID, r.RunID, r.Over)
+	if page == "" && s.opts.UI.URL == "" {
+		return r.WorkflowID
+	}
+	return page
 }
 
 // turn is TurnOf with the link that this gateway can give.
 func (s *Server) turn(t store.Turn) Turn {
 	out := TurnOf(t)
-	out.RunURL = s.opts.UI.Run(t.WorkflowID, t.RunID)
+	out.RunURL = s.opts.UI.Run(t.WorkflowID, t.RunID, t.FinishedAt)
 	return out
 }
 

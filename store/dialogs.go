@@ -196,15 +196,21 @@ func (c *CommandTx) Spent() (chat.Usage, error) {
 	return u, err
 }
 
-// LatestRun returns the workflow and run that had the session's newest turn which any
-// had; "" where none has begun.
-func (c *CommandTx) LatestRun() (workflowID, runID string, err error) {
-	err = c.t.row(`SELECT workflow_id, run_id FROM turns WHERE session_id = ? AND run_id != '' ORDER BY created_at DESC, id DESC LIMIT 1`,
-		c.Session.ID).Scan(&workflowID, &runID)
+// LatestRun is the run that had a session's newest turn which any had; zero where
+// none has begun.
+type LatestRun struct {
+	WorkflowID, RunID string
+	Over              int64 // when the turn ended (ms), 0 = it has not
+}
+
+// LatestRun returns the session's.
+func (c *CommandTx) LatestRun() (r LatestRun, err error) {
+	err = c.t.row(`SELECT workflow_id, run_id, coalesce(finished_at, 0) FROM turns WHERE session_id = ? AND run_id != '' ORDER BY created_at DESC, id DESC LIMIT 1`,
+		c.Session.ID).Scan(&r.WorkflowID, &r.RunID, &r.Over)
 	if errors.Is(err, sql.ErrNoRows) {
-		return "", "", nil
+		return LatestRun{}, nil
 	}
-	return workflowID, runID, err
+	return r, err
 }
 
 // cancelAll ends every turn of the session that has not ended. Unlike a /stop, which

@@ -128,7 +128,7 @@ func (r Runtime) Gateway(ctx context.Context, o Options, ready func(Addresses)) 
 		Version:             o.Version,
 		Workspace:           parts.workspace.Dir(),
 		MediaDir:            o.Home.MediaDir(),
-		UI:                  flow.UI{URL: temporal.ui, Namespace: cfg.Temporal.Namespace},
+		UI:                  o.UI(temporal.ui),
 		Agents:              agentNames(cfg),
 		Locale:              cfg.Locale,
 		Zone:                zone,

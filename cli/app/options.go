@@ -7,6 +7,7 @@ import (
 
 	"picobot/cli/logging"
 	"picobot/internal/config"
+	"picobot/internal/flow"
 	"picobot/internal/home"
 	"picobot/internal/text"
 )
@@ -81,3 +82,12 @@ type StartEngine func(ctx context.Context, o EngineOptions) (Engine, error)
 
 // words are the texts of the configured language.
 func (o Options) words() *text.Catalogue { return text.For(o.Config.Locale) }
+
+// UI is the Temporal UI at url, "" = there is none.
+func (o Options) UI(url string) flow.UI {
+	ui := flow.UI{URL: url, Namespace: o.Config.Temporal.Namespace, Now: o.Now}
+	if o.Config.Temporal.Mode == config.TemporalEmbedded { // of another, retention is not ours to know
+		ui.Keeps = o.Config.Temporal.Retention()
+	}
+	return ui
+}
