@@ -71,6 +71,23 @@ func TestTerminalIsGivenBackWhenTheConversationIsEndedByASignal(t *testing.T) {
 	}
 }
 
+// A terminal whose only process this is has nobody who would bring it back.
+func TestCtrlZ_WhereNoShellHasJobs_GoesOn(t *testing.T) {
+	h := harness.New(t)
+	h.StartGateway()
+	term := h.StartTerminal("agent")
+	term.Shows("Ctrl-D leaves", 1)
+	term.Type("\x1a")
+	h.Eventually("the terminal was given back and taken again", func() bool {
+		return strings.Count(term.Output.String(), "\x1b[?2004h") == 2
+	})
+	term.Type("calc 12*7\r")
+	term.Shows("calculator: 84", 1)
+	if r := term.Stop(); r.Code != 0 {
+		t.Errorf("exit code %d", r.Code)
+	}
+}
+
 // running waits until n turns have begun and the last of them goes on.
 func running(h *harness.Harness, n int) {
 	h.Eventually("the turn runs", func() bool {

@@ -51,7 +51,11 @@ var hyperlink = regexp.MustCompile("\x1b\\]8;[^\a\x1b]*(\a|\x1b\\\\)")
 // Lines returns the lines of a text, without empty ones at its ends. What cannot be
 // shown as Markdown is shown as it is written.
 func (r *Renderer) Lines(source string) []string {
-	found, nested := tables(r.parse.Parser().Parse(text.NewReader([]byte(source))), source)
+	doc := r.parse.Parser().Parse(text.NewReader([]byte(source)))
+	if deep(doc) {
+		return r.asWritten(source)
+	}
+	found, nested := tables(doc, source)
 	render := r.long
 	if nested {
 		render = r.fitted
@@ -73,6 +77,35 @@ func (r *Renderer) Lines(source string) []string {
 		from = t.to
 	}
 	add(r.wrapped(render, source[from:]))
+	return lines
+}
+
+// deepest is how many lists, quotations and emphases may be inside each other. What each
+// of them costs the library grows with all around it: a thousand take a minute.
+const deepest = 40
+
+// deep reports whether anything of a text is deeper than that.
+func deep(n ast.Node) bool {
+	depth, found := 0, false
+	_ = ast.Walk(n, func(_ ast.Node, entering bool) (ast.WalkStatus, error) {
+		if !entering {
+			depth--
+			return ast.WalkContinue, nil
+		}
+		if depth++; depth > deepest {
+			found = true
+			return ast.WalkStop, nil
+		}
+		return ast.WalkContinue, nil
+	})
+	return found
+}
+
+func (r *Renderer) asWritten(source string) []string {
+	var lines []string
+	for l := range strings.SplitSeq(strings.Trim(source, "\n"), "\n") {
+		lines = append(lines, Wrap(l, r.width, "")...)
+	}
 	return lines
 }
 
@@ -125,17 +158,33 @@ func (r *Renderer) shown(render *glamour.TermRenderer, source string) (out strin
 	return out
 }
 
+// longLanguage is the longest name of a language at the start of code. The library tries
+// longer ones on the names of all files that it knows, which takes seconds.
+const longLanguage = 24
+
+var language = regexp.MustCompile(`^\w[^"'(]*$`)
+
 // literal makes HTML of the text be shown: the library would leave it out, and with it
-// whatever looks like it, such as the <T> of List<T>.
+// whatever looks like it, such as the <T> of List<T>. So it does with the definitions of
+// links, which may come long after what refers to them has been shown, and with code
+// that begins beside its fence.
 func (r *Renderer) literal(source string) string {
-	var at []int
-	note := func(s text.Segment) {
+	var out strings.Builder
+	from := 0
+	insert := func(at int, what string) {
+		if at >= from {
+			out.WriteString(source[from:at] + what)
+			from = at
+		}
+	}
+	escape := func(s text.Segment, what string) {
 		for i := s.Start; i < s.Stop; i++ {
-			if source[i] == '<' || source[i] == '&' {
-				at = append(at, i)
+			if strings.IndexByte(what, source[i]) >= 0 {
+				insert(i, `\`)
 			}
 		}
 	}
+	const html = "<&"
 	_ = ast.Walk(r.parse.Parser().Parse(text.NewReader([]byte(source))), func(n ast.Node, entering bool) (ast.WalkStatus, error) {
 		if !entering {
 			return ast.WalkContinue, nil
@@ -143,27 +192,31 @@ func (r *Renderer) literal(source string) string {
 		switch n := n.(type) {
 		case *ast.RawHTML:
 			for i := range n.Segments.Len() {
-				note(n.Segments.At(i))
+				escape(n.Segments.At(i), html)
 			}
 		case *ast.HTMLBlock:
 			for i := range n.Lines().Len() {
-				note(n.Lines().At(i))
+				escape(n.Lines().At(i), html)
 			}
 			if n.HasClosure() {
-				note(n.ClosureLine)
+				escape(n.ClosureLine, html)
+			}
+		case *ast.LinkReferenceDefinition:
+			for i := range n.Lines().Len() {
+				escape(n.Lines().At(i), "["+html)
+			}
+		case *ast.FencedCodeBlock:
+			name := n.Language([]byte(source))
+			switch {
+			case n.Info == nil || len(name) <= longLanguage && language.Match(name):
+			case n.Parent().Kind() == ast.KindDocument:
+				insert(n.Info.Segment.Start, "\n")
+			case len(name) > longLanguage: // a new line would end what it is in
+				insert(n.Info.Segment.Start+longLanguage, " ")
 			}
 		}
 		return ast.WalkContinue, nil
 	})
-	var out strings.Builder
-	from := 0
-	for _, i := range at {
-		if i < from {
-			continue
-		}
-		out.WriteString(source[from:i] + `\`)
-		from = i
-	}
 	return out.String() + source[from:]
 }
 

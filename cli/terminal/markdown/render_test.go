@@ -1,6 +1,7 @@
 package markdown
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -61,11 +62,42 @@ func TestLines_NothingOfATextIsLeftOut(t *testing.T) {
 	for _, text := range []string{
 		"use List<String> and Map<K, V>", "<b>bold</b> & &amp; text", "<div>\nblock\n</div>\n", "a <!-- comment --> b", "if a < b && c > d",
 		"<script>alert(1)</script>", "x<y", "vector<int> v;\n<pre>\nkeep\n</pre>\nafter",
+		"see [x] and [this][y]\n\n[x]: http://a.b/c\n[y]: <d> \"t\"\nafter", "[^1]: note",
 	} {
 		got := strings.Join(strings.Fields(ansi.Strip(strings.Join(lines(t, 78, false, text), " "))), " ")
 		want := strings.ReplaceAll(strings.Join(strings.Fields(text), " "), "&amp;", "&")
 		if strings.ReplaceAll(got, "&amp;", "&") != want {
 			t.Errorf("%q: got %q", text, got)
+		}
+	}
+}
+
+// What is nested without end would take the library minutes.
+func TestLines_NestedTooDeep_AreAsWritten(t *testing.T) {
+	for _, mark := range []string{"> ", "- ", "1. "} {
+		text := strings.Repeat(mark, 200) + "中文 end"
+		got := lines(t, 40, true, text)
+		if want := Wrap(text, 40, ""); !slices.Equal(got, want) {
+			t.Errorf("%q: got %q", mark, got)
+		}
+	}
+	if got := strings.Join(lines(t, 40, false, strings.Repeat("> ", 12)+"x"), "\n"); strings.Contains(got, ">") {
+		t.Errorf("got %q", got)
+	}
+}
+
+// Models forget the line's end behind a fence. The library looks for a language of that
+// name, the longer the longer.
+func TestLines_CodeBesideItsFence_IsShownAtOnce(t *testing.T) {
+	code := `{"some":"json", "key":"` + strings.Repeat("value", 20000) + `"}`
+	got := strings.Join(lines(t, 100, false, "```"+code+"\nmore\n```\nafter"), "")
+	if want := code + "more" + "after"; strings.ReplaceAll(got, " ", "") != strings.ReplaceAll(want, " ", "") {
+		t.Errorf("got %.300q", got)
+	}
+	for _, in := range []string{"> ", "- "} {
+		got := lines(t, 100, false, in+"```"+strings.Repeat("x", 100_000)+"\n")
+		if len(got) > 2 {
+			t.Errorf("%q: got %.300q", in, got)
 		}
 	}
 }

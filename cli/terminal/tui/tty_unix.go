@@ -34,7 +34,13 @@ func (t *tty) watchSize(changed func(width, height int)) (stop func()) {
 	return func() { signal.Stop(signals); close(done) }
 }
 
-// suspend stops this process as Ctrl-Z does, and returns when it goes on.
+// stopsWithin is how long a process runs on after the signal that stops it. Where no
+// shell has jobs (as the first process of a container, or of a terminal's window) the
+// system ignores that signal.
+const stopsWithin = time.Second
+
+// suspend stops this process as Ctrl-Z does, and returns when it goes on, or when it has
+// not been stopped.
 func (t *tty) suspend() error {
 	goesOn := make(chan os.Signal, 1)
 	signal.Notify(goesOn, syscall.SIGCONT)
@@ -45,6 +51,9 @@ func (t *tty) suspend() error {
 	if err := syscall.Kill(0, syscall.SIGTSTP); err != nil {
 		return errors.Join(err, t.take())
 	}
-	<-goesOn
+	select {
+	case <-goesOn:
+	case <-time.After(stopsWithin):
+	}
 	return t.take()
 }
