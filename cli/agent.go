@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"net/http"
 	"net/url"
@@ -153,10 +154,7 @@ func runAgent(ctx context.Context, sys System, g *globals, f agentFlags, oneMess
 		Poll:         50 * time.Millisecond,
 		HTTP:         httpClient,
 	})
-	watched, err := newWatched(o.Home, talk)
-	if err != nil {
-		return err
-	}
+	watched := newWatched(o.Home, talk)
 	options := client.Options{
 		Locate:    finder.Locate,
 		Hello:     hello,
@@ -184,7 +182,10 @@ func runAgent(ctx context.Context, sys System, g *globals, f agentFlags, oneMess
 	err = talk.hold(ctx, c, inside.Load)
 	hangUp()
 	<-ran
-	return errors.Join(err, watched.close(), finder.Close())
+	if err := watched.close(); err != nil {
+		_, _ = fmt.Fprintln(sys.Stderr, texts.Say(text.SeenNotKept{Detail: err.Error()}))
+	}
+	return errors.Join(err, finder.Close())
 }
 
 // newConversation chooses the way to talk. list lists the chat's dialogs.

@@ -126,6 +126,18 @@ func TestAgentPresentsItselfAndTheTokenOfTheHome(t *testing.T) {
 	}
 }
 
+// How far a dialog was seen is a convenience: a disk that is full is no failed turn.
+func TestAgentThatCannotNoteWhatWasSeen_SaysSoAndHasAnswered(t *testing.T) {
+	h, _ := agentHarness(t)
+	if err := os.Mkdir(filepath.Join(h.home, "client.seen"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	r := h.run("agent", "-m", "hi")
+	if r.code != 0 || r.stdout != "re: hi\n" || strings.Count(r.stderr, "could not be noted as seen") != 1 {
+		t.Errorf("%+v", r)
+	}
+}
+
 func TestAgentReadsOneMessagePerLineWhenThereIsNoTerminal(t *testing.T) {
 	h, _ := agentHarness(t)
 	h.stdin = "one\n\ntwo\n"

@@ -22,9 +22,11 @@ type watched struct {
 	err error // why that could not be kept
 }
 
-func newWatched(h home.Home, talk conversation) (*watched, error) {
+// newWatched goes on from what was seen before; where that cannot be read, nothing is
+// known to be news.
+func newWatched(h home.Home, talk conversation) *watched {
 	s, err := seen.Open(filepath.Join(h.Dir, "client.seen"))
-	return &watched{talk: talk, seen: s}, err
+	return &watched{talk: talk, seen: s, err: err}
 }
 
 // wanted is how many of a session's rows from before are to be shown.
@@ -61,7 +63,8 @@ func (w *watched) save() {
 	w.err = err
 }
 
-// close keeps what was seen last, and tells if that could not be kept.
+// close keeps what was seen last, and tells if that could not be kept. It is no failure
+// of the conversation.
 func (w *watched) close() error {
 	w.save()
 	w.mu.Lock()

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -23,6 +24,7 @@ type harness struct {
 	workDir string
 	env     map[string]string
 	stdin   string
+	stdout  io.Writer // nil = it is in the result
 	signals chan os.Signal
 	exited  chan int // codes of System.Exit
 	runtime *fakeRuntime
@@ -45,10 +47,14 @@ func (h *harness) run(args ...string) result {
 	ctx, cancel := context.WithTimeout(h.t.Context(), 30*time.Second)
 	defer cancel()
 	var out, errs testkit.Output
+	stdout := h.stdout
+	if stdout == nil {
+		stdout = &out
+	}
 	code := Main(ctx, System{
 		Args:    append([]string{"--home", h.home}, args...),
 		Stdin:   strings.NewReader(h.stdin),
-		Stdout:  &out,
+		Stdout:  stdout,
 		Stderr:  &errs,
 		Env:     func(name string) (string, bool) { v, ok := h.env[name]; return v, ok },
 		WorkDir: h.workDir,

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"io"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/charmbracelet/x/ansi"
@@ -81,4 +82,29 @@ func moment(ms int64) string {
 		return ""
 	}
 	return time.UnixMilli(ms).Format("2006-01-02 15:04:05")
+}
+
+// errWriter remembers the first error of its writes: what a command could not say is its
+// failure, wherever in it that was said.
+type errWriter struct {
+	w io.Writer
+
+	mu  sync.Mutex
+	err error
+}
+
+func (w *errWriter) Write(p []byte) (int, error) {
+	n, err := w.w.Write(p)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.err == nil {
+		w.err = err
+	}
+	return n, err
+}
+
+func (w *errWriter) failed() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.err
 }

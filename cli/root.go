@@ -14,9 +14,16 @@ import (
 
 // Main runs one command line and returns the exit code.
 func Main(ctx context.Context, sys System) int {
+	out := &errWriter{w: sys.Stdout}
+	if !sys.Terminal { // which is asked for its size
+		sys.Stdout = out
+	}
 	root := newRoot(sys)
 	root.SetArgs(sys.Args)
 	cmd, err := root.ExecuteContextC(ctx)
+	if err == nil && !serves(cmd) {
+		err = out.failed()
+	}
 	if errors.Is(err, syscall.EPIPE) && cmd.Name() != "agent" {
 		err = errSilent // whoever reads has had enough, as head has; an answer that nobody reads is lost
 	}
@@ -24,6 +31,15 @@ func Main(ctx context.Context, sys System) int {
 		_, _ = fmt.Fprintf(sys.Stderr, "picobot: %s\n", strings.TrimRight(err.Error(), "\n"))
 	}
 	return exitCode(err)
+}
+
+// serves reports whether what a command prints is beside the matter.
+func serves(cmd *cobra.Command) bool {
+	switch cmd.Name() {
+	case "gateway", "worker", "temporal":
+		return true
+	}
+	return false
 }
 
 func newRoot(sys System) *cobra.Command {

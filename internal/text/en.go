@@ -116,6 +116,7 @@ var english = entries{
 	TerminalReading{}:    "Details {At} · Ctrl-T goes back · ↑ ↓ PgUp PgDn Home End",
 	TerminalWaits{}:      "waits",
 	AnswerBeginsAgain{}:  "(the answer begins again)",
+	SeenNotKept{}:        "what was shown here could not be noted as seen, and may be told again: {Detail}",
 	AnsweredMeanwhile{}:  "Meanwhile “{Said}” was answered: {Answer}",
 	EarlierAnswerFirst{}: "An earlier message of this dialog is still being answered; yours is answered after it.",
 

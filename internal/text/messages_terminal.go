@@ -44,6 +44,11 @@ type (
 	AnswerBeginsAgain struct{ msg }
 	// EarlierAnswerFirst is said to who asks something while something else is being answered.
 	EarlierAnswerFirst struct{ msg }
+	// SeenNotKept tells that what was shown could not be noted as seen, and why.
+	SeenNotKept struct {
+		msg
+		Detail string
+	}
 	// AnsweredMeanwhile tells a script that another message of the dialog was answered:
 	// before it came, or from elsewhere.
 	AnsweredMeanwhile struct {

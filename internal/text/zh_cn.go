@@ -116,6 +116,7 @@ var chinese = entries{
 	TerminalReading{}:    "详情 {At} · Ctrl-T 返回 · ↑ ↓ PgUp PgDn Home End",
 	TerminalWaits{}:      "等待中",
 	AnswerBeginsAgain{}:  "（回答重新开始）",
+	SeenNotKept{}:        "未能记下已经显示的内容，之后可能会再次提示：{Detail}",
 	AnsweredMeanwhile{}:  "其间“{Said}”已有回答：{Answer}",
 	EarlierAnswerFirst{}: "此对话中之前的一条消息仍在处理，您的消息会在其后回答。",
 
