@@ -52,6 +52,7 @@ func (r *relay) serve(l *link, scheme string, far net.Conn) {
 		return
 	}
 	defer feishu.Close() //nolint:errcheck // as above
+	defer context.AfterFunc(l.ctx, func() { _ = feishu.Close() })()
 	sdk, err := (&websocket.Upgrader{}).Upgrade(&pipeWriter{far, from, http.Header{}}, req, nil)
 	if err != nil {
 		return

@@ -1,10 +1,13 @@
 package feishu
 
 import (
+	"bufio"
 	"bytes"
+	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
@@ -12,7 +15,9 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/gorilla/websocket"
 	larkws "github.com/larksuite/oapi-sdk-go/v3/ws"
 	"github.com/stretchr/testify/require"
 
@@ -147,4 +152,41 @@ func FuzzSorter(f *testing.F) {
 			}
 		}
 	})
+}
+
+// What the SDK says waits for Feishu to take it, and Feishu says nothing and takes
+// nothing any more.
+func TestRelay_FeishuTakesNothing_TheEndOfTheConnectionEndsIt(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	n := &line{}
+	l := &link{ctx: ctx, cancel: cancel}
+	n.link.Store(l)
+	taken := make(chan *websocket.Conn, 1)
+	between := &relay{line: n, dialer: &websocket.Dialer{NetDialContext: func(context.Context, string, string) (net.Conn, error) {
+		near, far := net.Pipe()
+		go func() {
+			from := bufio.NewReader(far)
+			req, err := http.ReadRequest(from)
+			if err != nil {
+				return
+			}
+			if c, err := (&websocket.Upgrader{}).Upgrade(&pipeWriter{far, from, http.Header{}}, req, nil); err == nil {
+				taken <- c
+			}
+		}()
+		return near, nil
+	}}}
+	sdk, _, err := (&websocket.Dialer{NetDialContext: between.dial("ws")}).DialContext(ctx, "ws://feishu/ws", nil) //nolint:bodyclose // a WebSocket has none
+	require.NoError(t, err)
+	feishu := <-taken
+	defer feishu.Close() //nolint:errcheck // it has ended by then
+	require.NoError(t, sdk.WriteMessage(websocket.BinaryMessage, []byte("an acknowledgement")))
+	cancel()
+	ended := make(chan struct{})
+	go func() { l.relays.Wait(); close(ended) }()
+	select {
+	case <-ended:
+	case <-time.After(time.Minute):
+		t.Fatal("it waits for Feishu to take what was said")
+	}
 }
