@@ -12,8 +12,8 @@ const (
 	cancelRetry = time.Second
 )
 
-// FollowCancels stops, until ctx ends, what this process does for turns that were asked
-// to stop by another one, as CancelTurn does for this one. Without it they would hear of
+// FollowCancels stops, until ctx ends, what this process does for turns that another one
+// has cancelled, as CancelTurn does for this one. Without it they would hear of
 // it with the next heartbeat.
 func (a *Activities) FollowCancels(ctx context.Context) error {
 	for {
@@ -31,13 +31,14 @@ func (a *Activities) FollowCancels(ctx context.Context) error {
 }
 
 func (a *Activities) stopAsked(ctx context.Context) {
-	if !a.flights.some() {
+	here := a.flights.turns()
+	if len(here) == 0 {
 		return
 	}
-	asked, err := a.Record.Stopping(ctx)
+	asked, err := a.Record.CancelledAmong(ctx, here)
 	if err != nil {
 		if ctx.Err() == nil {
-			a.Logger.Warn("the record could not be asked which turns are to stop", "error", err) // heartbeats ask again
+			a.Logger.Warn("the record could not be asked which turns were cancelled", "error", err) // heartbeats ask again
 		}
 		return
 	}

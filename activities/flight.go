@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"runtime/debug"
+	"slices"
 	"sync"
 	"time"
 
@@ -61,16 +63,17 @@ func (f *flights) cancel(turnID string, cause error) {
 	}
 }
 
-// some reports whether there is work of any turn.
-func (f *flights) some() bool {
+// turns lists the turns that there is work of.
+func (f *flights) turns() []string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	some := map[string]bool{}
 	for k := range f.m {
 		if k.turn != "" {
-			return true
+			some[k.turn] = true
 		}
 	}
-	return false
+	return slices.Collect(maps.Keys(some))
 }
 
 // cancelAll stops the work of every turn.

@@ -17,9 +17,10 @@ import (
 type ExporterOptions struct {
 	// Addr is where to listen (host:port), Setting what people call it.
 	Addr, Setting string
-	// Token and TokenGenerated are as in Options.
+	// Token, TokenGenerated and AllowedOrigins are as in Options.
 	Token          string
 	TokenGenerated bool
+	AllowedOrigins []string
 	Version        string
 	Record         *store.Store
 	// Metrics are shown at /metrics.
@@ -57,7 +58,7 @@ type workerReport struct {
 
 // NewExporter returns an exporter that listens already but answers only once it runs.
 func NewExporter(o ExporterOptions) (*Exporter, error) {
-	rules := Options{Addr: o.Addr, Token: o.Token, TokenGenerated: o.TokenGenerated}.withDefaults()
+	rules := Options{Addr: o.Addr, Token: o.Token, TokenGenerated: o.TokenGenerated, AllowedOrigins: o.AllowedOrigins}.withDefaults()
 	entrance, err := openDoor(rules, o.Setting, o.Logger)
 	if err != nil {
 		return nil, err

@@ -39,7 +39,7 @@ func newExporterRig(t *testing.T) *exporterRig {
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, r.record.Close()) })
 	e, err := NewExporter(ExporterOptions{
-		Addr: "127.0.0.1:0", Setting: "--metrics-addr", Token: testToken, TokenGenerated: true, Version: "1.2.3", Record: r.record, Metrics: m,
+		Addr: "127.0.0.1:0", Setting: "--metrics-addr", Token: testToken, TokenGenerated: true, AllowedOrigins: []string{"http://worker-1:19877"}, Version: "1.2.3", Record: r.record, Metrics: m,
 		Temporal: func(context.Context) string { return r.temporal.Load().(string) },
 		Worker:   func(context.Context) string { return "" },
 		Gateway:  func(context.Context) string { return r.gateway.Load().(string) },
@@ -97,6 +97,7 @@ func TestExporter_LetsInWhomTheGatewayWould(t *testing.T) {
 		"a page elsewhere":   {http.StatusForbidden, "/metrics", func(req *http.Request) { req.Header.Set("Origin", "https://evil.example.com") }},
 		"nothing there":      {http.StatusNotFound, "/api/v1/sessions", nil},
 		"a write":            {http.StatusMethodNotAllowed, "/metrics", func(req *http.Request) { req.Method = http.MethodPost }},
+		"by another name":    {http.StatusOK, "/metrics", func(req *http.Request) { req.Host = "worker-1:19877" }},
 		"the operator":       {http.StatusOK, "/metrics", nil},
 	} {
 		status, body := r.get(c.path, c.change)

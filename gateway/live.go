@@ -48,7 +48,11 @@ func (s *Server) postLive(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// unshown reports progress of a kind that there is no frame for.
+// unshown reports progress of a kind that there is no frame for, and of calls that
+// cannot be.
 func unshown(p live.Progress) bool {
-	return p.Tool == nil && p.Notice == nil && p.Kind != llm.DeltaText && p.Kind != llm.DeltaReasoning
+	if p.Tool != nil {
+		return p.Tool.Position < 0
+	}
+	return p.Notice == nil && p.Kind != llm.DeltaText && p.Kind != llm.DeltaReasoning
 }

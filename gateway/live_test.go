@@ -121,6 +121,24 @@ func TestNewsOfTwoProcessesThatOvertakeOneAnother_AreShownAllTheSame(t *testing.
 	require.Empty(t, p.settled())
 }
 
+// The call is one that the client knows of, and nothing says what it is about: that is
+// looked up by its position.
+func TestLiveNews_OfACallThatCannotBe_ConnectionsStay(t *testing.T) {
+	r := newRig(t)
+	p, w := r.connect(protocol.Hello{})
+	p.say("1", "hi")
+	expect[protocol.Accepted](p)
+	turn := r.begin(w.SessionID)
+	r.answer(turn, 1, "", chat.ToolCall{ID: "c1", Type: "function", Function: chat.FunctionCall{Name: "bash", Arguments: "{}"}})
+	p.until(func(f protocol.ServerFrame) bool {
+		m, ok := f.(protocol.Message)
+		return ok && m.Role == chat.RoleAssistant
+	})
+	status, answer := r.postLive(`{"news":[{"session_id":"` + w.SessionID + `","progress":[{"turn_id":"` + turn + `","step":1,"tool":{"position":-1,"name":"bash"}}]}]}`)
+	require.Equal(t, http.StatusNoContent, status, answer)
+	require.Empty(t, p.settled(), "it is not shown, and the connection lives")
+}
+
 func TestLiveNews_AsTheyShouldNotBe_HarmNobody(t *testing.T) {
 	r := newRig(t)
 	p, w := r.connect(protocol.Hello{})

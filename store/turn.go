@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -160,11 +161,17 @@ func (s *Store) CancelRequested(ctx context.Context, turnID string) (bool, error
 	return turn.CancelRequestedAt != 0 || turn.Status != chat.TurnRunning, err
 }
 
-// Stopping lists the running turns that were asked to stop.
-func (s *Store) Stopping(ctx context.Context) ([]string, error) {
+// CancelledAmong lists those of the turns that were cancelled, or are to be as soon as their
+// work has stopped.
+func (s *Store) CancelledAmong(ctx context.Context, turnIDs []string) ([]string, error) {
+	ids, err := json.Marshal(turnIDs)
+	if err != nil {
+		return nil, fmt.Errorf("list cancelled turns: %w", err)
+	}
 	var out []string
-	err := s.view(ctx, func(q querier) error {
-		rows, err := q.rows(`SELECT id FROM turns WHERE status = 'running' AND cancel_requested_at IS NOT NULL`)
+	err = s.view(ctx, func(q querier) error {
+		rows, err := q.rows(`SELECT id FROM turns WHERE id IN (SELECT value FROM json_each(?))
+			AND (status = 'cancelled' OR status = 'running' AND cancel_requested_at IS NOT NULL)`, string(ids))
 		out, err = collect(rows, err, scanOne[string])
 		return err
 	})

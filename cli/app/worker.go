@@ -70,6 +70,7 @@ func newExporter(o Options, record *store.Store, measured *metrics.Metrics, t *t
 		Setting:        "--metrics-addr",
 		Token:          token,
 		TokenGenerated: o.Config.Gateway.Token.Reveal() == "",
+		AllowedOrigins: o.Config.Gateway.AllowedOrigins,
 		Version:        o.Version,
 		Record:         record,
 		Metrics:        measured,
