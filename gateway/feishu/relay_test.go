@@ -176,10 +176,10 @@ func TestRelay_FeishuTakesNothing_TheEndOfTheConnectionEndsIt(t *testing.T) {
 		}()
 		return near, nil
 	}}}
-	sdk, _, err := (&websocket.Dialer{NetDialContext: between.dial("ws")}).DialContext(ctx, "ws://feishu/ws", nil) //nolint:bodyclose // a WebSocket has none
+	sdk, _, err := (&websocket.Dialer{NetDialContext: between.dial("ws")}).DialContext(ctx, "ws://feishu/ws", nil)
 	require.NoError(t, err)
 	feishu := <-taken
-	defer feishu.Close() //nolint:errcheck // it has ended by then
+	defer feishu.Close()
 	require.NoError(t, sdk.WriteMessage(websocket.BinaryMessage, []byte("an acknowledgement")))
 	cancel()
 	ended := make(chan struct{})
