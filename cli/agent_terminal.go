@@ -35,7 +35,7 @@ func onTerminal(sys System, o app.Options, words *text.Catalogue, list listDialo
 			MaxMessageBytes: o.Config.Gateway.MaxMessageBytes,
 		},
 		In:       sys.Stdin,
-		Out:      sys.Stdout,
+		Out:      sys.tty,
 		Env:      sys.Env,
 		Typed:    typed,
 		Now:      sys.Now,

@@ -126,6 +126,17 @@ func TestAgentPresentsItselfAndTheTokenOfTheHome(t *testing.T) {
 	}
 }
 
+func TestAgentWhoseAnswerIsSeen_LetsItNotDriveTheTerminal(t *testing.T) {
+	const said = "red \x1b[31m\x1b]0;title\x07 \u009b2J 中文\ttab"
+	for screen, want := range map[bool]string{true: "re: red [31m]0;title 2J 中文\ttab\n", false: "re: " + said + "\n"} {
+		h, _ := agentHarness(t)
+		h.screen = screen
+		if r := h.run("agent", "-m", said); r.code != 0 || r.stdout != want {
+			t.Errorf("%+v", r)
+		}
+	}
+}
+
 // How far a dialog was seen is a convenience: a disk that is full is no failed turn.
 func TestAgentThatCannotNoteWhatWasSeen_SaysSoAndHasAnswered(t *testing.T) {
 	h, _ := agentHarness(t)

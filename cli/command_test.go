@@ -25,6 +25,7 @@ type harness struct {
 	env     map[string]string
 	stdin   string
 	stdout  io.Writer // nil = it is in the result
+	screen  bool      // a person sees it
 	signals chan os.Signal
 	exited  chan int // codes of System.Exit
 	runtime *fakeRuntime
@@ -55,6 +56,7 @@ func (h *harness) run(args ...string) result {
 		Args:    append([]string{"--home", h.home}, args...),
 		Stdin:   strings.NewReader(h.stdin),
 		Stdout:  stdout,
+		Screen:  h.screen,
 		Stderr:  &errs,
 		Env:     func(name string) (string, bool) { v, ok := h.env[name]; return v, ok },
 		WorkDir: h.workDir,

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -35,7 +36,7 @@ state is left out.`,
 				ID string `json:"id"`
 			}
 			if err := json.Unmarshal(body, &named); err != nil {
-				return fmt.Errorf("%s is no JSON object: %w", args[0], err)
+				return noJobIn(args[0], err)
 			}
 			if why := schedule.BadID(named.ID); why != "" {
 				return fmt.Errorf("id: %s", why)
@@ -61,6 +62,17 @@ state is left out.`,
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print the job as one JSON object")
 	return cmd
+}
+
+// noJobIn says what is wrong with a file that should have a job.
+func noJobIn(file string, err error) error {
+	if file == "-" {
+		file = "standard input"
+	}
+	if _, other := errors.AsType[*json.UnmarshalTypeError](err); other {
+		return fmt.Errorf(`%s is not one JSON object whose "id" is a text: write a job as `+"`picobot jobs get`"+` shows one`, file)
+	}
+	return fmt.Errorf("%s is no JSON: %w", file, err)
 }
 
 // maxJobFile bounds what is read; the gateway has the last word.

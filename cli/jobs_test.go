@@ -32,3 +32,19 @@ func TestJobs_WhatIsGot_CanBePut(t *testing.T) {
 		require.Equal(t, own, string(asPut([]byte(own))))
 	}
 }
+
+func TestJobsPut_WhatIsNoJob_IsRefusedInWordsOfItsWriter(t *testing.T) {
+	for in, want := range map[string]string{
+		`[]`:        `standard input is not one JSON object whose "id" is a text: write a job as `,
+		`{"id": 5}`: `standard input is not one JSON object whose "id" is a text: write a job as `,
+		`rubbish`:   "standard input is no JSON: invalid character",
+		``:          "standard input is no JSON: unexpected end",
+	} {
+		h := newHarness(t)
+		h.stdin = in
+		r := h.run("jobs", "put", "-")
+		require.Equal(t, 1, r.code)
+		require.Contains(t, r.stderr, want)
+		require.NotContains(t, r.stderr, "Go ")
+	}
+}

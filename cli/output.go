@@ -6,9 +6,11 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unicode/utf8"
 
 	"github.com/charmbracelet/x/ansi"
 
+	"picobot/cli/terminal"
 	"picobot/internal/brief"
 	"picobot/internal/text"
 )
@@ -84,27 +86,50 @@ func moment(ms int64) string {
 	return time.UnixMilli(ms).Format("2006-01-02 15:04:05")
 }
 
-// errWriter remembers the first error of its writes: what a command could not say is its
-// failure, wherever in it that was said.
-type errWriter struct {
+// printer is what commands print to. It remembers the first error: what a command could
+// not say is its failure, wherever in it that was said.
+type printer struct {
 	w io.Writer
+	// screen is for one that a person sees: nothing that a model, a tool or a file says
+	// may drive it. A script gets what there is.
+	screen bool
 
 	mu  sync.Mutex
 	err error
 }
 
-func (w *errWriter) Write(p []byte) (int, error) {
-	n, err := w.w.Write(p)
+func (w *printer) Write(p []byte) (int, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	out := p
+	if w.screen {
+		out = undriven(p)
+	}
+	n, err := w.w.Write(out)
 	if w.err == nil {
 		w.err = err
+	}
+	if err == nil {
+		n = len(p)
 	}
 	return n, err
 }
 
-func (w *errWriter) failed() error {
+func (w *printer) failed() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.err
+}
+
+// undriven is terminal.Clean for text that may end within a character.
+func undriven(p []byte) []byte {
+	out := make([]byte, 0, len(p))
+	for len(p) > 0 {
+		r, n := utf8.DecodeRune(p)
+		if r == utf8.RuneError || terminal.Clean(string(r)) != "" {
+			out = append(out, p[:n]...)
+		}
+		p = p[n:]
+	}
+	return out
 }

@@ -10,14 +10,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"picobot/cli/logging"
+	"picobot/cli/terminal"
 )
 
 // Main runs one command line and returns the exit code.
 func Main(ctx context.Context, sys System) int {
-	out := &errWriter{w: sys.Stdout}
-	if !sys.Terminal { // which is asked for its size
-		sys.Stdout = out
-	}
+	out := &printer{w: sys.Stdout, screen: sys.Screen}
+	sys.Stdout, sys.tty = out, sys.Stdout
 	root := newRoot(sys)
 	root.SetArgs(sys.Args)
 	cmd, err := root.ExecuteContextC(ctx)
@@ -28,7 +27,7 @@ func Main(ctx context.Context, sys System) int {
 		err = errSilent // whoever reads has had enough, as head has; an answer that nobody reads is lost
 	}
 	if err != nil && !errors.Is(err, errSilent) {
-		_, _ = fmt.Fprintf(sys.Stderr, "picobot: %s\n", strings.TrimRight(err.Error(), "\n"))
+		_, _ = fmt.Fprintf(sys.Stderr, "picobot: %s\n", strings.TrimRight(terminal.Clean(err.Error()), "\n"))
 	}
 	return exitCode(err)
 }

@@ -30,8 +30,12 @@ type System struct {
 	Exit func(code int)
 	// Terminal reports whether a person sits at both Stdin and Stdout.
 	Terminal bool
-	Build    Build
-	Runtime  Runtime
+	// Screen reports whether a person sees Stdout.
+	Screen  bool
+	Build   Build
+	Runtime Runtime
+
+	tty io.Writer // Stdout for whoever draws on it
 }
 
 // OS returns the real System of this process.
@@ -56,6 +60,7 @@ func OS(build Build, runtime Runtime) System {
 		Signals:  signals,
 		Exit:     os.Exit,
 		Terminal: term.IsTerminal(int(os.Stdin.Fd())) && term.IsTerminal(int(os.Stdout.Fd())),
+		Screen:   term.IsTerminal(int(os.Stdout.Fd())),
 		Build:    build,
 		Runtime:  runtime,
 	}
