@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
 
 	"picobot/internal/home"
 	"picobot/store"
@@ -142,6 +143,27 @@ func TestBackup_NeverOverWhatIsThere(t *testing.T) {
 	require.ErrorContains(t, err, "nothing to back up")
 }
 
+func TestBackup_WithForce_ReplacesBackupsAndNothingElseOfTheHome(t *testing.T) {
+	h, _ := newHome(t)
+	write := func(file string) error {
+		_, err := Write(t.Context(), Options{Home: h, File: file, Replace: true, Now: now, Note: func(string) {}})
+		return err
+	}
+	pipe := filepath.Join(t.TempDir(), "pipe")
+	require.NoError(t, unix.Mkfifo(pipe, 0o600))
+	for _, file := range []string{pipe, t.TempDir(), h.StorageDB(), h.ConfigFile(), filepath.Join(h.Dir, "temporal.key"), filepath.Join(h.Dir, "logs", "gateway.log")} {
+		before, err := os.Lstat(file)
+		require.NoError(t, err)
+		require.ErrorContains(t, write(file), "name another one")
+		after, err := os.Lstat(file)
+		require.NoError(t, err)
+		require.True(t, os.SameFile(before, after), file)
+	}
+	mine := filepath.Join(h.Dir, "backup.tar.gz")
+	require.NoError(t, write(mine))
+	require.NoError(t, write(mine))
+}
+
 func TestRestore_HomeInUse_IsRefused(t *testing.T) {
 	h, _ := newHome(t)
 	file, _ := back(t, h, false)
@@ -170,6 +192,11 @@ func TestRestore_HomeThatIsThere_IsRefusedOrKept(t *testing.T) {
 	left, err := os.ReadDir(filepath.Dir(to.Dir))
 	require.NoError(t, err)
 	require.Len(t, left, 2)
+
+	again, err := Restore{Home: to, File: file, Replace: true, Now: now}.Run(t.Context()) // in the same second
+	require.NoError(t, err)
+	require.NotEqual(t, got.Kept, again.Kept)
+	require.Equal(t, tree(t, to.Dir), tree(t, again.Kept))
 
 	// A home that a start made and nothing came of is as good as none.
 	empty, err := home.Open(filepath.Join(t.TempDir(), "empty"))

@@ -101,7 +101,7 @@ func (r Restore) Run(ctx context.Context) (out Restored, err error) {
 		Sessions: report.Sessions, Messages: report.Messages, Waiting: report.Waiting,
 	}
 	if !empty {
-		out.Kept = dir + ".before-restore-" + r.Now.Format("20060102-150405")
+		out.Kept = unusedName(dir + ".before-restore-" + r.Now.Format("20060102-150405"))
 	}
 	if lock == nil { // there was no home, so nothing may be replaced
 		if err := os.Rename(fresh, dir); err != nil {
@@ -110,6 +110,17 @@ func (r Restore) Run(ctx context.Context) (out Restored, err error) {
 		return out, syncDir(filepath.Dir(dir))
 	}
 	return out, swap(fresh, dir, out.Kept)
+}
+
+// unusedName is path, or with a number behind it where something has that name already.
+func unusedName(path string) string {
+	name := path
+	for n := 2; ; n++ {
+		if _, err := os.Lstat(name); err != nil {
+			return name
+		}
+		name = fmt.Sprintf("%s-%d", path, n)
+	}
 }
 
 // seize takes the home, if there is one: nothing may run in it.

@@ -46,15 +46,8 @@ func Write(ctx context.Context, o Options) (r Result, err error) {
 	if o.File, err = filepath.Abs(o.File); err != nil {
 		return r, fmt.Errorf("back up: %w", err)
 	}
-	if _, err := os.Lstat(o.File); err == nil && !o.Replace {
-		return r, fmt.Errorf("%s exists already: name another file, or replace it with --force", o.File)
-	}
-	if in, err := filepath.Rel(o.Home.Dir, o.File); err == nil && filepath.IsLocal(in) {
-		for _, d := range append([]string{workspaceName}, dirs...) {
-			if strings.HasPrefix(filepath.ToSlash(in), d+"/") {
-				return r, fmt.Errorf("%s is in what is backed up: name a file outside of the home", o.File)
-			}
-		}
+	if err := o.mayWrite(); err != nil {
+		return r, err
 	}
 	// Beside the file itself: there is the room for it, and a rename stays on the disk.
 	work, err := os.MkdirTemp(filepath.Dir(o.File), ".picobot-backup-*")
@@ -92,6 +85,41 @@ func Write(ctx context.Context, o Options) (r Result, err error) {
 		return r, fmt.Errorf("back up: %w", err)
 	}
 	return Result{File: o.File, Bytes: size, Files: m.Files, Sessions: report.Sessions, Messages: report.Messages, CreatedAt: m.CreatedAt}, nil
+}
+
+// mayWrite refuses a file that the backup would be part of, or that it would destroy.
+func (o Options) mayWrite() error {
+	in, err := filepath.Rel(o.Home.Dir, o.File)
+	inside := err == nil && filepath.IsLocal(in)
+	for _, d := range append([]string{workspaceName}, dirs...) {
+		if inside && strings.HasPrefix(filepath.ToSlash(in), d+"/") {
+			return fmt.Errorf("%s is in what is backed up: name a file outside of the home", o.File)
+		}
+	}
+	info, err := os.Lstat(o.File)
+	switch {
+	case err != nil:
+		return nil // there is none, or the attempt tells what is wrong
+	case !o.Replace:
+		return fmt.Errorf("%s exists already: name another file, or replace it with --force", o.File)
+	case !info.Mode().IsRegular() && info.Mode().Type() != fs.ModeSymlink:
+		return fmt.Errorf("%s is not a file that can be replaced: name another one", o.File)
+	case inside && !zipped(o.File):
+		return fmt.Errorf("%s is a file of the home and no backup: name another one", o.File)
+	}
+	return nil
+}
+
+// zipped reports whether a file begins as backups do.
+func zipped(path string) bool {
+	f, err := os.Open(path) //nolint:gosec // the operator names the file
+	if err != nil {
+		return false
+	}
+	defer f.Close() //nolint:errcheck // opened for reading only
+	var magic [2]byte
+	_, err = io.ReadFull(f, magic[:])
+	return err == nil && magic == [2]byte{0x1f, 0x8b}
 }
 
 // place puts a finished file where it belongs.
