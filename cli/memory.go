@@ -6,15 +6,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"net/url"
-	"strconv"
-	"strings"
 
 	"github.com/spf13/cobra"
 
-	"picobot/cli/api"
 	"picobot/gateway"
-	"picobot/internal/chat"
 	"picobot/internal/memory"
 	"picobot/internal/text"
 )
@@ -143,61 +138,6 @@ func newMemoryShow(sys System, g *globals) *cobra.Command {
 	}, "json")
 }
 
-func newMemoryPut(sys System, g *globals) *cobra.Command {
-	var f memoryFlags
-	return g.memoryCommand(sys, &f, &cobra.Command{
-		Use:               "put NAMESPACE KEY CONTENT",
-		Short:             "Write a memory, in place of one of this name (- = content from standard input)",
-		Example:           `  picobot memory put profile birthday "Born on 3 May 1990."`,
-		Args:              needArgs(3, "NAMESPACE KEY CONTENT"),
-		ValidArgsFunction: offer(g.memoryNames(sys, &f)),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return g.remembering(cmd, sys, &f, func(ctx context.Context, v *visit) error {
-				content := args[2]
-				if content == "-" {
-					text, err := io.ReadAll(io.LimitReader(sys.Stdin, 1<<20))
-					if err != nil {
-						return fmt.Errorf("read the content: %w", err)
-					}
-					content = string(text)
-				}
-				c, query, err := v.oneMemory(f, args[0], args[1])
-				if err != nil {
-					return err
-				}
-				var m gateway.MemoryItem
-				if _, err := c.Put(ctx, api.Path("memories"), query, map[string]string{"content": content}, &m); err != nil {
-					return err
-				}
-				if f.json {
-					return printJSON(sys.Stdout, m)
-				}
-				return nil
-			})
-		},
-	}, "json")
-}
-
-func newMemoryDelete(sys System, g *globals) *cobra.Command {
-	var f memoryFlags
-	return g.memoryCommand(sys, &f, &cobra.Command{
-		Use:               "delete NAMESPACE KEY",
-		Example:           `  picobot memory delete profile birthday`,
-		Short:             "Forget a memory",
-		Args:              needArgs(2, "NAMESPACE KEY"),
-		ValidArgsFunction: offer(g.memoryNames(sys, &f)),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return g.remembering(cmd, sys, &f, func(ctx context.Context, v *visit) error {
-				c, query, err := v.oneMemory(f, args[0], args[1])
-				if err != nil {
-					return err
-				}
-				return c.Delete(ctx, api.Path("memories"), query)
-			})
-		},
-	})
-}
-
 func newMemoryExport(sys System, g *globals) *cobra.Command {
 	var f memoryFlags
 	return g.memoryCommand(sys, &f, &cobra.Command{
@@ -228,125 +168,4 @@ func printMemories(w io.Writer, words *text.Catalogue, asJSON bool, items []gate
 	return printList(w, asJSON, items, columns(words, text.TableMemories{}), func(m gateway.MemoryItem) []string {
 		return []string{m.ScopeKey, m.Namespace, m.MemoryKey, moment(m.UpdatedAt), shown(m)}
 	})
-}
-
-func (f memoryFlags) query() url.Values {
-	q := url.Values{}
-	if f.scope != "" {
-		q.Set("scope_key", f.scope)
-	}
-	if f.namespace != "" {
-		q.Set("namespace", f.namespace)
-	}
-	return q
-}
-
-// pageSize is how many items are asked for at once.
-const pageSize = 500
-
-// memories lists memories in the order of their names.
-func (v *visit) memories(ctx context.Context, f memoryFlags) ([]gateway.MemoryItem, error) {
-	if v.client != nil {
-		q := f.query()
-		q.Set("limit", strconv.Itoa(pageSize))
-		return api.List[gateway.MemoryItem](ctx, v.client, api.Path("memories"), q, "cursor", f.limit)
-	}
-	r, err := v.record(ctx)
-	if err != nil {
-		return nil, err
-	}
-	var items []gateway.MemoryItem
-	filter := memory.Filter{Scope: f.scope, Namespace: f.namespace, Limit: pageSize}
-	for {
-		page, err := r.Memories(ctx, filter)
-		if err != nil {
-			return nil, err
-		}
-		for _, m := range page {
-			if items = append(items, gateway.MemoryItemOf(m)); len(items) == f.limit {
-				return items, nil
-			}
-			filter.After = m.Cursor()
-		}
-		if len(page) < pageSize {
-			return items, nil
-		}
-	}
-}
-
-func (v *visit) searchMemories(ctx context.Context, f memoryFlags, query string) ([]gateway.MemoryItem, error) {
-	if strings.TrimSpace(query) == "" {
-		return nil, usagef("the query is empty: write the words to look for")
-	}
-	if f.limit == 0 {
-		f.limit = pageSize
-	}
-	if v.client != nil {
-		q := f.query()
-		q.Set("q", query)
-		q.Set("limit", strconv.Itoa(f.limit))
-		return api.List[gateway.MemoryItem](ctx, v.client, api.Path("memories"), q, "", 0)
-	}
-	r, err := v.record(ctx)
-	if err != nil {
-		return nil, err
-	}
-	hits, err := r.SearchMemories(ctx, f.scope, f.namespace, query, f.limit)
-	items := make([]gateway.MemoryItem, len(hits))
-	for i, h := range hits {
-		items[i] = gateway.HitItemOf(h)
-	}
-	return items, err
-}
-
-// memory returns one memory in full.
-func (v *visit) memory(ctx context.Context, f memoryFlags, namespace, key string) (gateway.MemoryItem, error) {
-	if v.client != nil {
-		c, query, err := v.oneMemory(f, namespace, key)
-		if err != nil {
-			return gateway.MemoryItem{}, err
-		}
-		found, err := api.List[gateway.MemoryItem](ctx, c, api.Path("memories"), query, "", 0)
-		if err == nil && len(found) != 1 {
-			err = fmt.Errorf("the gateway answered with %d memories instead of one", len(found))
-		}
-		if err != nil {
-			return gateway.MemoryItem{}, err
-		}
-		return found[0], nil
-	}
-	r, err := v.record(ctx)
-	if err != nil {
-		return gateway.MemoryItem{}, err
-	}
-	scope, err := v.scope(f)
-	if err != nil {
-		return gateway.MemoryItem{}, err
-	}
-	name, err := memory.CleanName(memory.Name{Namespace: namespace, Key: key})
-	if err != nil {
-		return gateway.MemoryItem{}, err
-	}
-	m, err := r.Memory(ctx, scope, name)
-	return gateway.MemoryItemOf(m), err
-}
-
-// oneMemory names a memory for the gateway.
-func (v *visit) oneMemory(f memoryFlags, namespace, key string) (*api.Client, url.Values, error) {
-	c, err := v.gateway()
-	if err != nil {
-		return nil, nil, err
-	}
-	scope, err := v.scope(f)
-	return c, url.Values{"scope_key": {scope}, "namespace": {namespace}, "key": {key}}, err
-}
-
-// scope is whose memories are meant: who sits at this home's terminal, if nobody else
-// is named.
-func (v *visit) scope(f memoryFlags) (string, error) {
-	if f.scope != "" {
-		return f.scope, nil
-	}
-	id, err := v.home.ClientID()
-	return memory.Scope(chat.ChannelCLI, id), err
 }
