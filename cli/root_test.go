@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -57,6 +58,25 @@ func TestFailuresExit1WithOneSentence(t *testing.T) {
 	for _, command := range []string{"gateway", "temporal"} {
 		if r := h.run(command); r.code != 1 || r.stderr != "picobot: the port is taken\n" || r.stdout != "" {
 			t.Errorf("%s: %+v", command, r)
+		}
+	}
+}
+
+func TestHomeOrConfigurationThatCannotBeRead_SaysWhatToDo(t *testing.T) {
+	h := newHarness(t)
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, []byte("x"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for line, want := range map[string]string{
+		"sessions list --home " + file:         "is not a directory: name another home with --home",
+		"gateway --home " + file:               "is not a directory: name another home with --home",
+		"doctor --home " + file:                "is not a directory: name another home with --home",
+		"jobs list --config " + file + "/none": "name another one with --config or --home",
+		"jobs list --config " + h.workDir:      "name a file with --config",
+	} {
+		if r := h.run(strings.Fields(line)...); r.code != 1 || !strings.Contains(r.stderr, want) || strings.Count(r.stderr, "\n") != 1 {
+			t.Errorf("%s: %+v", line, r)
 		}
 	}
 }

@@ -73,12 +73,12 @@ func (src Source) read() (string, []byte, error) {
 func readBounded(file string) ([]byte, error) {
 	f, err := os.Open(file)
 	if err != nil {
-		return nil, fmt.Errorf("open config: %w", err)
+		return nil, fmt.Errorf("the configuration cannot be read, make it readable or name another one with --config or --home: %w", err)
 	}
 	defer f.Close() //nolint:errcheck // opened for reading only
 	text, err := io.ReadAll(io.LimitReader(f, maxFileBytes+1))
 	if err != nil {
-		return nil, fmt.Errorf("read config %s: %w", file, err)
+		return nil, fmt.Errorf("the configuration cannot be read, name a file with --config: %w", err)
 	}
 	return text, nil
 }

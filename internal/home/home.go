@@ -17,11 +17,14 @@ type Home struct {
 	Dir string
 }
 
-// At names a home without touching the disk, for commands that only read.
+// At names a home without making it, for commands that only read.
 func At(dir string) (Home, error) {
 	abs, err := filepath.Abs(dir)
 	if err != nil {
 		return Home{}, fmt.Errorf("find home %s: %w", dir, err)
+	}
+	if info, err := os.Stat(abs); err == nil && !info.IsDir() {
+		return Home{}, fmt.Errorf("%s is not a directory: name another home with --home or $PICOBOT_HOME", abs)
 	}
 	return Home{Dir: abs}, nil
 }
