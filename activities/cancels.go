@@ -17,7 +17,11 @@ const (
 // it with the next heartbeat.
 func (a *Activities) FollowCancels(ctx context.Context) error {
 	for {
-		err := a.Record.Follow(ctx, cancelPoll, func() { a.stopAsked(ctx) })
+		err := a.Record.Follow(ctx, cancelPoll, func(elsewhere bool) {
+			if elsewhere {
+				a.stopAsked(ctx)
+			}
+		})
 		if ctx.Err() != nil {
 			return nil
 		}

@@ -13,8 +13,10 @@ import (
 // durable comes by; their news of the moment (live.go) only make it quicker.
 func (s *Server) watchRecord(ctx context.Context, outbox chan<- struct{}) {
 	for {
-		err := s.deps.Record.Follow(ctx, s.opts.Timing.Poll, func() {
-			s.deps.Hub.WakeAll()
+		err := s.deps.Record.Follow(ctx, s.opts.Timing.Poll, func(elsewhere bool) {
+			if elsewhere {
+				s.deps.Hub.WakeAll()
+			}
 			select {
 			case outbox <- struct{}{}:
 			default: // it is going to be looked at anyway

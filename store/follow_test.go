@@ -33,7 +33,7 @@ func TestFollow_AnotherProcessWrites_IsNoticedWithinOnePeriod(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
 		done := make(chan error, 1)
 		go func() {
-			done <- here.Follow(ctx, every, func() {
+			done <- here.Follow(ctx, every, func(bool) {
 				mu.Lock()
 				defer mu.Unlock()
 				noticed = append(noticed, time.Now())
@@ -54,6 +54,39 @@ func TestFollow_AnotherProcessWrites_IsNoticedWithinOnePeriod(t *testing.T) {
 		}
 		stop()
 		require.NoError(t, <-done, "its end is no failure")
+		require.NoError(t, there.Close())
+		require.NoError(t, here.Close())
+	})
+}
+
+// Every commit here would wake every client of the gateway, if it were taken for another
+// process's.
+func TestFollow_WhoWrites_IsToldApart(t *testing.T) {
+	const every = 50 * time.Millisecond
+	path := filepath.Join(t.TempDir(), "sessions.db")
+	synctest.Test(t, func(t *testing.T) {
+		here, err := store.Open(t.Context(), store.Options{Path: path, Now: time.Now})
+		require.NoError(t, err)
+		there, err := store.Open(t.Context(), store.Options{Path: path, Now: time.Now})
+		require.NoError(t, err)
+		ctx, stop := context.WithCancel(t.Context())
+		done, told := make(chan error, 1), make(chan bool, 100)
+		go func() {
+			done <- here.Follow(ctx, every, func(elsewhere bool) { told <- elsewhere })
+		}()
+		require.True(t, <-told, "whoever wrote before")
+		for i := range 20 {
+			accept(t, here, message("here "+string(rune(97+i)), "hi"))
+			require.False(t, <-told)
+			accept(t, there, message("there "+string(rune(97+i)), "hi"))
+			require.True(t, <-told)
+			accept(t, there, message("both there "+string(rune(97+i)), "hi"))
+			accept(t, here, message("both here "+string(rune(97+i)), "hi"))
+			require.True(t, <-told)
+		}
+		stop()
+		require.NoError(t, <-done)
+		require.Empty(t, told)
 		require.NoError(t, there.Close())
 		require.NoError(t, here.Close())
 	})

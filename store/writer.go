@@ -50,6 +50,17 @@ func (w *writer) write(ctx context.Context, do func(*conn) error) error {
 	return j.err
 }
 
+// version changes when somebody has committed through another connection than this one.
+func (w *writer) version(ctx context.Context) (int64, error) {
+	select {
+	case w.lock <- struct{}{}:
+	case <-ctx.Done():
+		return 0, ctx.Err()
+	}
+	defer func() { <-w.lock }()
+	return dataVersion(context.WithoutCancel(ctx), w.conn.sql)
+}
+
 // await returns once the job is made, by this goroutine or by another that held the
 // lock, or false when ctx ended and nobody had begun it.
 func (w *writer) await(ctx context.Context, j *job) bool {
