@@ -15,6 +15,14 @@ WITHOUT_ENGINE = $(filter-out $(WITH_ENGINE),$(PACKAGES))
 # measure each other.
 OF_THE_BINARY = $(filter picobot/cli/e2e%,$(WITHOUT_ENGINE))
 
+# SQLite is C that was translated to Go. It keeps its memory outside of Go's heap,
+# where the race detector sees nothing, and instrumenting it took two thirds of the
+# time of the tests with -race. Only packages that instantiate no generic code may
+# stand here (so not modernc.org/sqlite, the driver): an instance without
+# instrumentation would be linked for all packages.
+UNRACED = modernc.org/sqlite/lib modernc.org/libc modernc.org/memory
+RACE = -race $(foreach p,$(UNRACED),-gcflags='$(p)=-race=false -d=checkptr=0')
+
 # What `make release` builds for, GOOS/GOARCH.
 PLATFORMS ?= linux/amd64 linux/arm64 darwin/amd64 darwin/arm64
 # Nothing in these runs beside anything else, and under -race they compute for minutes.
@@ -26,7 +34,7 @@ build: ## the binary, ./picobot
 	go build -ldflags '-X picobot/cli.version=$(VERSION)' -o picobot .
 
 test: ## all tests; -race wherever the embedded server is not part of it and the tests are more than clients
-	RAPID_CHECKS=20 go test -race -shuffle=on -timeout 15m $(filter-out $(OF_THE_BINARY) $(ALONE),$(WITHOUT_ENGINE))
+	RAPID_CHECKS=20 go test $(RACE) -shuffle=on -timeout 15m $(filter-out $(OF_THE_BINARY) $(ALONE),$(WITHOUT_ENGINE))
 	go test -shuffle=on -timeout 15m $(sort $(WITH_ENGINE)) $(ALONE)
 	go test -shuffle=on -timeout 15m -run 'Any' ./store
 	go test -p 1 -shuffle=on -timeout 15m $(OF_THE_BINARY)
