@@ -20,6 +20,7 @@ import (
 	"picobot/internal/live"
 	"picobot/internal/llm"
 	"picobot/internal/prompt"
+	"picobot/internal/testkit/record"
 	"picobot/internal/text"
 	"picobot/internal/tools"
 	"picobot/internal/tools/proc"
@@ -111,7 +112,7 @@ func newFixture(t *testing.T) *fixture {
 		acted: make(chan string, 10), release: make(chan struct{})}
 	dir := t.TempDir()
 	f.dir = dir
-	s, err := store.Open(t.Context(), store.Options{Path: f.recordPath(), Now: time.Now, RetryDelays: []time.Duration{time.Millisecond},
+	s, err := store.Open(t.Context(), store.Options{Path: record.At(t, f.recordPath()), Now: time.Now, RetryDelays: []time.Duration{time.Millisecond},
 		OnChange: func(string) {
 			if f.onChange != nil {
 				f.onChange()

@@ -20,6 +20,7 @@ import (
 	"picobot/internal/llm"
 	"picobot/internal/protocol"
 	"picobot/internal/testkit/harness"
+	"picobot/internal/testkit/record"
 	"picobot/store"
 )
 
@@ -49,7 +50,7 @@ type rigOption func(*Options, *Deps)
 
 func newRig(t testing.TB, options ...rigOption) *rig {
 	t.Helper()
-	r := &rig{t: t, path: filepath.Join(t.TempDir(), "sessions.db"), hub: live.NewHub(), told: &fakeDispatcher{}, logs: &harness.Output{}, done: make(chan struct{})}
+	r := &rig{t: t, path: record.At(t, filepath.Join(t.TempDir(), "sessions.db")), hub: live.NewHub(), told: &fakeDispatcher{}, logs: &harness.Output{}, done: make(chan struct{})}
 	logger := slog.New(slog.NewTextHandler(r.logs, nil))
 	var err error
 	r.record, err = store.Open(t.Context(), store.Options{

@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"picobot/internal/chat"
+	"picobot/internal/testkit/record"
 	"picobot/internal/testkit/strict"
 	"picobot/store"
 )
@@ -311,7 +312,7 @@ func TestErase_AnyHistory_AnyOtherWorkBetweenTheSteps(t *testing.T) {
 }
 
 func TestMediaPaths_AreThoseOfRowsAndOfMessagesThatWait(t *testing.T) {
-	s, c := openAt(t, filepath.Join(t.TempDir(), "sessions.db"))
+	s, c := openAt(t, record.At(t, filepath.Join(t.TempDir(), "sessions.db")))
 	sess, _, err := s.OpenChat(t.Context(), store.NewSession{Channel: "cli", ChatID: "c1"})
 	require.NoError(t, err)
 	converse(t, s, sess.ID, "a", 1)

@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"picobot/internal/chat"
+	"picobot/internal/testkit/record"
 	"picobot/store"
 )
 
@@ -39,7 +40,7 @@ func (c *clock) move(d time.Duration) {
 
 func open(t *testing.T) *store.Store {
 	t.Helper()
-	s, _ := openAt(t, filepath.Join(t.TempDir(), "sessions.db"))
+	s, _ := openAt(t, record.At(t, filepath.Join(t.TempDir(), "sessions.db")))
 	return s
 }
 

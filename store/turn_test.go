@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"picobot/internal/chat"
+	"picobot/internal/testkit/record"
 	"picobot/store"
 )
 
@@ -308,7 +309,7 @@ func TestUnfinished_UnsentReply_CountsExceptATerminals(t *testing.T) {
 }
 
 func TestUnfinished_OnlyWithoutProgressForAWhile(t *testing.T) {
-	s, c := openAt(t, filepath.Join(t.TempDir(), "sessions.db"))
+	s, c := openAt(t, record.At(t, filepath.Join(t.TempDir(), "sessions.db")))
 	turn := running(t, s)
 	quiet := []string{turn.SessionID}
 	require.Empty(t, unfinished(t, s, time.Minute))

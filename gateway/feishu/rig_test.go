@@ -19,6 +19,7 @@ import (
 	"picobot/internal/live"
 	"picobot/internal/testkit/fakefeishu"
 	"picobot/internal/testkit/harness"
+	"picobot/internal/testkit/record"
 	"picobot/store"
 )
 
@@ -76,7 +77,7 @@ func newRig(t *testing.T, config fakefeishu.Config, change func(*Options)) *rig 
 	r.feishu = fakefeishu.Start(t, config)
 	logger := slog.New(slog.NewTextHandler(r.logs, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	var err error
-	r.record, err = store.Open(t.Context(), store.Options{Path: filepath.Join(t.TempDir(), "sessions.db"), Now: r.clock.now, OnChange: r.hub.Wake})
+	r.record, err = store.Open(t.Context(), store.Options{Path: record.At(t, filepath.Join(t.TempDir(), "sessions.db")), Now: r.clock.now, OnChange: r.hub.Wake})
 	require.NoError(t, err)
 	media := t.TempDir()
 	server, err := gateway.New(gateway.Options{Addr: "127.0.0.1:0", Token: "x", TokenGenerated: true}, gateway.Deps{Record: r.record, Hub: r.hub, Dispatcher: nobody{}, Logger: logger})
