@@ -276,6 +276,29 @@ func TestAccountJob_AReminderDueDuringARestart_StillComes(t *testing.T) {
 	require.Zero(t, j.job("a").NextRunAt)
 }
 
+// The last slot runs however long ago it was, and the reason of a run is not that others
+// are not listed.
+func TestAccountJob_RunOnce_ALastSlotOfMonthsAgo_StillRuns(t *testing.T) {
+	for name, spec := range map[string]schedule.Spec{
+		"due once":      once(10),
+		"an interval":   every(80 * 24 * 3600),
+		"once a year":   {Type: schedule.CronType, Expression: "0 0 29 2 *", TimeZone: "UTC"},
+		"twice a month": {Type: schedule.CronType, Expression: "0 0 1,2 * *", TimeZone: "UTC"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			j := newJobs(t)
+			job := aJob("a", schedule.OutboundMessage, spec)
+			job.MisfirePolicy = schedule.RunOnce
+			next := time.UnixMilli(j.put(job).NextRunAt)
+			j.clock.move(next.Sub(j.clock.now()) + 70*24*time.Hour)
+			run := j.account("a")
+			require.NotNil(t, run)
+			require.Empty(t, run.Error)
+			require.Equal(t, store.TriggerCatchUp, run.Trigger)
+		})
+	}
+}
+
 func TestAccountJob_RunAll_RunsAHundredAtMostAndListsTheOthersAsMissed(t *testing.T) {
 	j := newJobs(t)
 	job := aJob("a", schedule.OutboundMessage, every(1))

@@ -13,7 +13,7 @@ import (
 const (
 	maxCatchUp = 100    // runs of one job under run_all
 	maxMissed  = 1000   // slots of one job that get a row each
-	maxLook    = 50_000 // slots of one job that are looked at
+	maxLook    = 50_000 // slots of one job that are looked at, of the oldest and of the newest
 )
 
 // AccountJob writes down what became of a job's slots up to now that nobody has run:
@@ -93,9 +93,6 @@ func (t *tx) unaccounted(j Job, plan schedule.Plan, until time.Time) (due []time
 	if j.Schedule.Type == schedule.Interval {
 		shortest = time.Duration(j.Schedule.Seconds) * time.Second
 	}
-	if far := until.Add(-maxLook * shortest); far.After(after) {
-		after, more = far, true
-	}
 	rows, err := t.rows(`SELECT scheduled_for FROM job_runs WHERE job_id = ? AND trigger <> 'manual' AND scheduled_for >= ?`, j.ID, after.UnixMilli())
 	list, err := collect(rows, err, scanOne[int64])
 	if err != nil {
@@ -105,7 +102,10 @@ func (t *tx) unaccounted(j Job, plan schedule.Plan, until time.Time) (due []time
 	for _, at := range list {
 		taken[at] = true
 	}
-	for {
+	for looked := 0; ; looked++ {
+		if far := until.Add(-maxLook * shortest); looked == maxLook && far.After(after) {
+			after, more = far, true // slots may be months apart: only where there are many are some left out
+		}
 		slot, ok := plan.Next(after)
 		if !ok || slot.After(until) {
 			break

@@ -16,7 +16,7 @@ type (
 		msg
 		Number int
 	}
-	// JobSlotsUnlisted follows the reason of the first of very many slots; there may be none.
+	// JobSlotsUnlisted follows the reason of the first of very many slots.
 	JobSlotsUnlisted struct {
 		msg
 		Why string
