@@ -73,7 +73,7 @@ func TestHomeOrConfigurationThatCannotBeRead_SaysWhatToDo(t *testing.T) {
 		"gateway --home " + file:               "is not a directory: name another home with --home",
 		"doctor --home " + file:                "is not a directory: name another home with --home",
 		"jobs list --config " + file + "/none": "name another one with --config or --home",
-		"jobs list --config " + h.workDir:      "name a file with --config",
+		"jobs list --config " + h.workDir:      "name another one with --config or --home",
 	} {
 		if r := h.run(strings.Fields(line)...); r.code != 1 || !strings.Contains(r.stderr, want) || strings.Count(r.stderr, "\n") != 1 {
 			t.Errorf("%s: %+v", line, r)

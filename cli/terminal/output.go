@@ -125,9 +125,13 @@ func (a *Aside) row(m protocol.Message) {
 	case m.Role == chat.RoleUser:
 		a.asked[m.TurnID] = m.Content
 	case m.Role == chat.RoleAssistant && len(m.ToolCalls) == 0:
-		message := brief.Cut(brief.OneLine(a.asked[m.TurnID]), mostSaid)
+		message, answer := brief.Cut(brief.OneLine(a.asked[m.TurnID]), mostSaid), brief.Cut(brief.OneLine(m.Content), mostAnswer)
 		delete(a.asked, m.TurnID)
-		a.say(said(a.words, text.AnsweredMeanwhile{Said: message, Answer: brief.Cut(brief.OneLine(m.Content), mostAnswer)}))
+		if message == "" {
+			a.say(said(a.words, text.AnsweredBefore{Answer: answer}))
+		} else {
+			a.say(said(a.words, text.AnsweredMeanwhile{Said: message, Answer: answer}))
+		}
 	}
 }
 

@@ -221,6 +221,16 @@ func TestAside_MessageBehindAnotherTurn_SaysOnceThatItWaits(t *testing.T) {
 	}
 }
 
+// Whoever left before the answer has seen the message, which is not shown again.
+func TestAside_AnswerToAMessageSeenBefore_IsSaidWithoutIt(t *testing.T) {
+	var w bytes.Buffer
+	a := NewAside(&w, nil)
+	a.Earlier([]protocol.Message{{TurnID: "t", Role: chat.RoleAssistant, Content: "42"}})
+	if got := w.String(); got != "Meanwhile an earlier message was answered: 42\n" {
+		t.Errorf("got %q", got)
+	}
+}
+
 func TestAside_OtherMessagesThatWereAnswered_AreSaidInOneLine(t *testing.T) {
 	var w bytes.Buffer
 	a := NewAside(&w, nil)

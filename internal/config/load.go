@@ -51,7 +51,7 @@ func (src Source) read() (string, []byte, error) {
 		if errors.Is(err, fs.ErrNotExist) {
 			return "", nil, fmt.Errorf("config file %s does not exist; create it or leave out --config: %w", src.File, err)
 		}
-		return src.File, text, err
+		return src.File, text, unreadable(err)
 	}
 	var candidates []string
 	if src.Home != "" {
@@ -63,9 +63,17 @@ func (src Source) read() (string, []byte, error) {
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
-		return file, text, err
+		return file, text, unreadable(err)
 	}
 	return "", nil, nil
+}
+
+// unreadable says what to do about a file that is there.
+func unreadable(err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("the configuration cannot be read, make it a readable file or name another one with --config or --home: %w", err)
 }
 
 // readBounded reads at most one byte more than a file may have, so that the parser
@@ -73,14 +81,10 @@ func (src Source) read() (string, []byte, error) {
 func readBounded(file string) ([]byte, error) {
 	f, err := os.Open(file)
 	if err != nil {
-		return nil, fmt.Errorf("the configuration cannot be read, make it readable or name another one with --config or --home: %w", err)
+		return nil, err
 	}
 	defer f.Close() //nolint:errcheck // opened for reading only
-	text, err := io.ReadAll(io.LimitReader(f, maxFileBytes+1))
-	if err != nil {
-		return nil, fmt.Errorf("the configuration cannot be read, name a file with --config: %w", err)
-	}
-	return text, nil
+	return io.ReadAll(io.LimitReader(f, maxFileBytes+1))
 }
 
 func (src Source) lookup(name string) string {

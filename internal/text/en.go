@@ -118,6 +118,7 @@ var english = entries{
 	AnswerBeginsAgain{}:  "(the answer begins again)",
 	SeenNotKept{}:        "what was shown here could not be noted as seen, and may be told again: {Detail}",
 	AnsweredMeanwhile{}:  "Meanwhile “{Said}” was answered: {Answer}",
+	AnsweredBefore{}:     "Meanwhile an earlier message was answered: {Answer}",
 	EarlierAnswerFirst{}: "An earlier message of this dialog is still being answered; yours is answered after it.",
 
 	StoppingTurn{}:          "stopping the turn; Ctrl-C again leaves",

@@ -55,6 +55,11 @@ type (
 		msg
 		Said, Answer string
 	}
+	// AnsweredBefore is AnsweredMeanwhile of a message that was seen some time before.
+	AnsweredBefore struct {
+		msg
+		Answer string
+	}
 )
 
 // What becomes of messages and turns, as a client says it.

@@ -118,6 +118,7 @@ var chinese = entries{
 	AnswerBeginsAgain{}:  "（回答重新开始）",
 	SeenNotKept{}:        "未能记下已经显示的内容，之后可能会再次提示：{Detail}",
 	AnsweredMeanwhile{}:  "其间“{Said}”已有回答：{Answer}",
+	AnsweredBefore{}:     "其间较早的一条消息已有回答：{Answer}",
 	EarlierAnswerFirst{}: "此对话中之前的一条消息仍在处理，您的消息会在其后回答。",
 
 	StoppingTurn{}:          "正在停止这一轮；再按一次 Ctrl-C 离开",
