@@ -3,7 +3,6 @@ package cli
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"log/slog"
 	"os"
@@ -81,9 +80,6 @@ func (g *globals) prepareClient(sys System) (app.Options, error) {
 }
 
 func (g *globals) prepareWith(sys System, load func(System, home.Home) (config.Config, error)) (app.Options, error) {
-	if _, err := logging.New(io.Discard, g.log, logging.NewScrubber()); err != nil {
-		return app.Options{}, &usageError{err}
-	}
 	h, err := g.findHome(sys)
 	if err != nil {
 		return app.Options{}, err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"syscall"
 
@@ -57,6 +58,12 @@ Begin with:  picobot agent -m "calc 12*7"`,
   picobot doctor`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
+		PersistentPreRunE: func(*cobra.Command, []string) error {
+			if _, err := logging.New(io.Discard, g.log, logging.NewScrubber()); err != nil {
+				return &usageError{err}
+			}
+			return nil
+		},
 	}
 	root.SetIn(sys.Stdin)
 	root.SetOut(sys.Stdout)

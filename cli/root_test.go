@@ -24,6 +24,7 @@ func TestUsageErrorsExit2AndSayWhatToDo(t *testing.T) {
 		"agent -m":                           "needs an argument",
 		"gateway --addr nonsense":            "HOST:PORT",
 		"gateway --log-level loud":           "debug, info, warn or error",
+		"sessions list --log-level loud":     "debug, info, warn or error",
 		"worker --log-format xml":            "text or json",
 		"agent --gateway 127.0.0.1:1":        "write it like http://",
 		"agent --gateway http://example.com": "--token",
