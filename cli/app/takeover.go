@@ -29,9 +29,10 @@ const (
 
 // takeHome makes this process the owner of the home. A gateway that was started to
 // stay gets it from one that only lives inside an `agent`, which connects to this one.
-// One that does not answer is just beginning or ending, and is asked again.
-func takeHome(ctx context.Context, o Options, owner home.Owner) (*home.Lock, error) {
-	ctx, cancel := context.WithTimeout(ctx, yieldPatience)
+// One that does not answer is just beginning or ending, and is asked again. It fails
+// with a home.HeldError, or with ctx's error when ctx ends first.
+func takeHome(parent context.Context, o Options, owner home.Owner) (*home.Lock, error) {
+	ctx, cancel := context.WithTimeout(parent, yieldPatience)
 	defer cancel()
 	granted := false
 	for {
@@ -58,6 +59,9 @@ func takeHome(ctx context.Context, o Options, owner home.Owner) (*home.Lock, err
 		select {
 		case <-time.After(yieldPoll):
 		case <-ctx.Done():
+			if stopped := parent.Err(); stopped != nil {
+				return nil, stopped
+			}
 			return nil, err
 		}
 	}

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"context"
 	"errors"
 	"log/slog"
 	"net/http"
@@ -70,6 +71,20 @@ func TestTakeHome_AnotherAgent_AsksForNothing(t *testing.T) {
 	o.Command = commandAgent
 	_, err := takeHome(t.Context(), o, home.Owner{Command: commandAgent})
 	if _, held := errors.AsType[*home.HeldError](err); !held {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestTakeHome_StoppedWhileItWaits_IsNoQuarrelAboutTheHome(t *testing.T) {
+	ctx, stop := context.WithCancel(t.Context())
+	o := heldByAgent(t, func(*home.Lock) http.HandlerFunc {
+		return func(http.ResponseWriter, *http.Request) {
+			stop()
+			panic(http.ErrAbortHandler)
+		}
+	})
+	_, err := takeHome(ctx, o, home.Owner{Command: commandGateway})
+	if !errors.Is(err, context.Canceled) {
 		t.Errorf("%v", err)
 	}
 }

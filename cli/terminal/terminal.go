@@ -83,7 +83,7 @@ func (e *notTaken) Error() string { return e.text }
 func (e *notTaken) Unwrap() error { return e.RefusedError }
 
 // Clean takes out what could drive a terminal: whatever the model or a tool wrote
-// must not move the cursor, change colours or set the title.
+// must not move the cursor, change colours, set the title or show in another order.
 func Clean(s string) string {
 	return strings.Map(func(r rune) rune {
 		if unwanted(r) {
@@ -93,9 +93,13 @@ func Clean(s string) string {
 	}, s)
 }
 
-// unwanted reports whether a character is a control other than tab and newline.
+// unwanted reports whether a character is a control other than tab and newline, or one
+// that shows those around it in another order than they have (Unicode's embeddings,
+// overrides and isolates). The marks that texts from right to left need stay.
 func unwanted(r rune) bool {
-	return r < ' ' && r != '\n' && r != '\t' || r >= 0x7f && r <= 0x9f
+	control := r < ' ' && r != '\n' && r != '\t' || r >= 0x7f && r <= 0x9f
+	reorders := r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069
+	return control || reorders
 }
 
 // line returns s ending in exactly one newline more than it has, unless it ends in one.
