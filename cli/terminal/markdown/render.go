@@ -164,6 +164,20 @@ const longLanguage = 24
 
 var language = regexp.MustCompile(`^\w[^"'(]*$`)
 
+// longLine is the longest line of code in colours, in bytes. What the library's
+// expressions cost grows faster than a line: 25 kB of emphases take it ten seconds.
+const longLine = 2000
+
+// coloured reports whether code is worth the time.
+func coloured(code *text.Segments) bool {
+	for i := range code.Len() {
+		if l := code.At(i); l.Len() > longLine {
+			return false
+		}
+	}
+	return true
+}
+
 // literal makes HTML of the text be shown: the library would leave it out, and with it
 // whatever looks like it, such as the <T> of List<T>. So it does with the definitions of
 // links, which may come long after what refers to them has been shown, and with code
@@ -208,7 +222,11 @@ func (r *Renderer) literal(source string) string {
 		case *ast.FencedCodeBlock:
 			name := n.Language([]byte(source))
 			switch {
-			case n.Info == nil || len(name) <= longLanguage && language.Match(name):
+			case n.Info == nil:
+			case len(name) <= longLanguage && language.Match(name):
+				if !coloured(n.Lines()) {
+					insert(n.Info.Segment.Start, "text ")
+				}
 			case n.Parent().Kind() == ast.KindDocument:
 				insert(n.Info.Segment.Start, "\n")
 			case len(name) > longLanguage: // a new line would end what it is in

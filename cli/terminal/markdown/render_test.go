@@ -244,3 +244,22 @@ func TestLines_LongOnes_BreakBetweenWideCharactersAndHangBelowTheirItem(t *testi
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 }
+
+func TestLines_CodeWithAVeryLongLine_IsShownWithoutColours(t *testing.T) {
+	for _, tt := range []struct {
+		code    string
+		colours bool
+	}{
+		{"func f() { return }", true},
+		{strings.Repeat("func f() { return } ", 6000), false},
+	} {
+		got := strings.Join(lines(t, 40, true, "```go\n"+tt.code+"\n```"), "\n")
+		plain := strings.Fields(ansi.Strip(got))
+		if strings.Join(plain, " ") != strings.Join(strings.Fields(tt.code), " ") {
+			t.Errorf("%.40q: not the whole code is shown: %.100q", tt.code, got)
+		}
+		if has := strings.Contains(got, "\x1b[3") || strings.Contains(got, "\x1b[9"); has != tt.colours {
+			t.Errorf("%.40q: colours %v: %.200q", tt.code, has, got)
+		}
+	}
+}
