@@ -105,18 +105,22 @@ func nextRun(words *text.Catalogue, j gateway.JobItem, now time.Time) string {
 	return day + at.Format(" 2006-01-02 15:04:05") + " (" + words.Say(farOff(at.Sub(now))) + ")"
 }
 
+// farOff says how far off something is in the largest unit of which there are two or
+// more, to the nearest.
 func farOff(d time.Duration) text.Message {
+	in := func(unit time.Duration) int { return int(d.Round(unit) / unit) }
+	const day = 24 * time.Hour
 	switch {
 	case d <= 0:
 		return text.RunIsDue{}
-	case d < time.Minute:
-		return text.InSeconds{Number: int(d.Seconds())}
-	case d < time.Hour:
-		return text.InMinutes{Number: int(d.Minutes())}
-	case d < 48*time.Hour:
-		return text.InHours{Number: int(d.Hours())}
+	case d < 2*time.Minute:
+		return text.InSeconds{Number: max(1, in(time.Second))}
+	case d < 2*time.Hour:
+		return text.InMinutes{Number: in(time.Minute)}
+	case d < 2*day:
+		return text.InHours{Number: in(time.Hour)}
 	}
-	return text.InDays{Number: int(d.Hours() / 24)}
+	return text.InDays{Number: in(day)}
 }
 
 func lastRun(j gateway.JobItem) string {

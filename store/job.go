@@ -28,7 +28,7 @@ const (
 // Errors about jobs.
 var (
 	// ErrJobOwned: the job is the configuration's or built in, and changed there only.
-	ErrJobOwned = errors.New("the job belongs to the configuration: change it there, or pause it")
+	ErrJobOwned = errors.New("the job belongs to the configuration or is built in: change it in the configuration, or pause it")
 	// ErrJobForeign: another chat's people made a job with this id.
 	ErrJobForeign = errors.New("there is a job with this id that is not this chat's: choose another id")
 	// ErrJobRunning: the job runs now, and it never overlaps itself.

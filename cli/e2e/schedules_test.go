@@ -98,7 +98,7 @@ func TestJobs_FromTheConfigurationTheAgentAndTheCommandLine(t *testing.T) {
 	}
 	for args, want := range map[string]string{
 		"get sum":     "there is no job",
-		"delete tick": "belongs to the configuration",
+		"delete tick": "belongs to the configuration or is built in",
 	} {
 		if got := h.Run(append([]string{"jobs"}, strings.Fields(args)...)...); got.Code != 1 || !strings.Contains(got.Stderr, want) {
 			t.Errorf("jobs %s: %+v", args, got)
