@@ -98,7 +98,7 @@ func (a *api) call(ctx context.Context, method, path string, query url.Values, b
 			if e, ok := errors.AsType[*Error](err); ok && classOf(e) != unknown {
 				return err
 			}
-			return &notAskedError{err}
+			return notAsked(err)
 		}
 		err = a.do(ctx, &larkcore.ApiReq{HttpMethod: method, ApiPath: path, QueryParams: larkcore.QueryParams(query), Body: body,
 			SupportedAccessTokenTypes: []larkcore.AccessTokenType{larkcore.AccessTokenTypeTenant}}, out, larkcore.WithTenantAccessToken(token))
@@ -114,7 +114,7 @@ func (a *api) do(ctx context.Context, req *larkcore.ApiReq, out any, options ...
 	var dial *larkcore.DialFailedError
 	switch {
 	case errors.As(err, &dial):
-		return &notAskedError{err}
+		return notAsked(err)
 	case err != nil:
 		return fmt.Errorf("ask feishu: %w", bare(err))
 	}

@@ -64,6 +64,14 @@ type notAskedError struct{ err error }
 func (e *notAskedError) Error() string { return "feishu cannot be reached: " + e.err.Error() }
 func (e *notAskedError) Unwrap() error { return e.err }
 
+// notAsked makes err say so, once: a request may not have got further than its token.
+func notAsked(err error) error {
+	if _, said := errors.AsType[*notAskedError](err); said {
+		return err
+	}
+	return &notAskedError{err}
+}
+
 // pausedError says that a chat is left alone for now: Feishu asked for that.
 type pausedError struct{ after time.Duration }
 

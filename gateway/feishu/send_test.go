@@ -3,7 +3,9 @@ package feishu
 import (
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -348,4 +350,13 @@ func TestSend_ToAPerson_ByWhatKindOfIDItIs(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, []string{"interactive: good morning"}, r.shown("oc_with_"+id))
 	}
+}
+
+func TestCall_FeishuCannotBeReached_IsSaidOnce(t *testing.T) {
+	gone := httptest.NewServer(http.NotFoundHandler())
+	gone.Close()
+	a := newAPI(Options{AppID: "cli_a", AppSecret: "s", Domain: gone.URL, Now: time.Now, Logger: slog.New(slog.DiscardHandler)})
+	err := a.call(t.Context(), http.MethodGet, "/open-apis/bot/v3/info", nil, nil, nil)
+	require.ErrorAs(t, err, new(*notAskedError))
+	require.Equal(t, 1, strings.Count(err.Error(), "cannot be reached"), err.Error())
 }
