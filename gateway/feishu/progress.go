@@ -138,10 +138,7 @@ func (a *App) drawCard(ctx context.Context, turn store.Turn, words string) error
 		if !before.Progress {
 			return nil
 		}
-		if err := a.patch(ctx, chatOf(turn), before.ExternalID, plainOrMarkdown(words)); err != nil {
-			return err
-		}
-		return a.overtaken(ctx, turn, before.ExternalID)
+		return a.redraw(ctx, turn, before.ExternalID, words)
 	}
 	if before.TriedAt != 0 && a.opts.Now().Sub(time.UnixMilli(before.TriedAt)) > a.opts.Timing.Unknown {
 		return nil // whoever sends the answer looks for it
@@ -155,7 +152,19 @@ func (a *App) drawCard(ctx context.Context, turn store.Turn, words string) error
 	if err != nil {
 		return a.notSent(ctx, k, before, err)
 	}
-	return a.opts.Record.PieceShown(ctx, k, sent.ID, false)
+	if err := a.opts.Record.PieceShown(ctx, k, sent.ID, false); err != nil || before.TriedAt == 0 {
+		return err
+	}
+	// The card may be that of the try before, and say what was so then.
+	return a.redraw(ctx, turn, sent.ID, words)
+}
+
+// redraw changes what a card says that is there.
+func (a *App) redraw(ctx context.Context, turn store.Turn, id, words string) error {
+	if err := a.patch(ctx, chatOf(turn), id, plainOrMarkdown(words)); err != nil {
+		return err
+	}
+	return a.overtaken(ctx, turn, id)
 }
 
 // plainOrMarkdown is a card of text that may be cut anywhere: where a table or a code

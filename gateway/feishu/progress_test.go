@@ -110,6 +110,24 @@ func TestProgress_CardWhoseMakingNobodyHeardOf_BecomesTheAnswer(t *testing.T) {
 	require.Equal(t, []string{"interactive: done"}, r.shown("oc_p"))
 }
 
+// The one that comes after it says more than the card does that is there.
+func TestProgress_CardWhoseMakingNobodyHeardOf_GoesOnAfterARestart(t *testing.T) {
+	r := newRig(t, fakefeishu.Config{}, nil)
+	r.start()
+	_, turn := r.asked(fakefeishu.Said{ChatID: "oc_p", Text: "work"})
+	r.feishu.Arrange(fakefeishu.Fault{Path: "/reply", Silent: true})
+	r.calls(turn, "get_time", `{}`)
+	r.eventually("the card is there", func() bool { return r.card("oc_p") != "" })
+	r.stop()
+	r.ran(turn, "get_time", chat.ToolFailed)
+	r.app = New(r.app.opts)
+	r.start()
+	r.eventually("the card goes on", func() bool { return strings.Contains(r.card("oc_p"), "❌ get_time") })
+	_, err := r.send(r.answer(turn, "done"))
+	require.NoError(t, err)
+	require.Equal(t, []string{"interactive: done"}, r.shown("oc_p"))
+}
+
 func TestProgress_CardThatCannotShowTheAnswer_ShowsItPlain_OrGivesWayToOneMessage(t *testing.T) {
 	for name, c := range map[string]struct {
 		faults []fakefeishu.Fault
