@@ -94,15 +94,22 @@ func TestProgress_AfterARestart_GoesOnWithTheSameCard(t *testing.T) {
 	r.eventually("the mark is gone", func() bool { return len(r.feishu.Message(asked).Reactions) == 0 })
 }
 
-// The process dies before it hears that its card is there.
-func TestProgress_CardWhoseMakingNobodyHeardOf_BecomesTheAnswer(t *testing.T) {
-	r := newRig(t, fakefeishu.Config{}, nil)
+// diedBeforeHearingOfItsCard is a process that made a card for the turn and ended before
+// Feishu said so.
+func diedBeforeHearingOfItsCard(t *testing.T) (r *rig, turn store.Turn) {
+	t.Helper()
+	r = newRig(t, fakefeishu.Config{}, nil)
 	r.start()
-	_, turn := r.asked(fakefeishu.Said{ChatID: "oc_p", Text: "work"})
+	_, turn = r.asked(fakefeishu.Said{ChatID: "oc_p", Text: "work"})
 	r.feishu.Arrange(fakefeishu.Fault{Path: "/reply", Silent: true})
 	r.calls(turn, "get_time", `{}`)
 	r.eventually("the card is there", func() bool { return r.card("oc_p") != "" })
 	r.stop()
+	return r, turn
+}
+
+func TestProgress_CardWhoseMakingNobodyHeardOf_BecomesTheAnswer(t *testing.T) {
+	r, turn := diedBeforeHearingOfItsCard(t)
 	r.ran(turn, "get_time", chat.ToolCompleted)
 	r.app = New(r.app.opts)
 	_, err := r.send(r.answer(turn, "done"))
@@ -112,13 +119,7 @@ func TestProgress_CardWhoseMakingNobodyHeardOf_BecomesTheAnswer(t *testing.T) {
 
 // The one that comes after it says more than the card does that is there.
 func TestProgress_CardWhoseMakingNobodyHeardOf_GoesOnAfterARestart(t *testing.T) {
-	r := newRig(t, fakefeishu.Config{}, nil)
-	r.start()
-	_, turn := r.asked(fakefeishu.Said{ChatID: "oc_p", Text: "work"})
-	r.feishu.Arrange(fakefeishu.Fault{Path: "/reply", Silent: true})
-	r.calls(turn, "get_time", `{}`)
-	r.eventually("the card is there", func() bool { return r.card("oc_p") != "" })
-	r.stop()
+	r, turn := diedBeforeHearingOfItsCard(t)
 	r.ran(turn, "get_time", chat.ToolFailed)
 	r.app = New(r.app.opts)
 	r.start()
